@@ -1,0 +1,123 @@
+//! Hooks as configured: events, matchers, handlers. Read here from settings and frontmatter alike.
+//!
+//! Knows the shapes and the names of the events. Refuses to know how a handler runs or what its answer does.
+
+mod read;
+
+use std::time::Duration;
+
+pub use read::read;
+
+macro_rules! events {
+    ($($name:ident,)*) => {
+        /// The moments at which hooks run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum HookEvent { $(#[doc = stringify!($name)] $name,)* }
+
+        impl HookEvent {
+            /// All events.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name in files and on the wire.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+        }
+    };
+}
+
+events! {
+    PreToolUse, PostToolUse, PostToolUseFailure, Notification, UserPromptSubmit, SessionStart, SessionEnd, Stop,
+    StopFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, PermissionRequest, PermissionDenied, Setup,
+    TeammateIdle, TaskCreated, TaskCompleted, Elicitation, ElicitationResult, ConfigChange, WorktreeCreate,
+    WorktreeRemove, InstructionsLoaded, CwdChanged, FileChanged, UserPromptExpansion, PostToolBatch, MessageDisplay,
+    DirectoryAdded, PreModelSwitch, PostModelSwitch,
+}
+
+impl HookEvent {
+    /// Finds an event by its name. Case counts.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.name() == name)
+    }
+}
+
+/// Handlers that run together at an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookGroup {
+    /// When.
+    pub event: HookEvent,
+    /// For which tool, agent type or source, as written; `None` means all.
+    pub matcher: Option<Box<str>>,
+    /// What.
+    pub handlers: Vec<HookHandler>,
+}
+
+/// One thing that is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookHandler {
+    /// What kind, with its own fields.
+    pub kind: HookKind,
+    /// How long it may take; `None` means the default of its kind.
+    pub timeout: Option<Duration>,
+    /// One permission rule that must match (`if`).
+    pub condition: Option<Box<str>>,
+    /// What to show while it runs.
+    pub status_message: Option<Box<str>>,
+    /// Only the first time.
+    pub once: bool,
+}
+
+/// The five kinds of handler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HookKind {
+    /// A program: through the shell, or directly if `args` are given.
+    Command {
+        /// Shell text, or the program.
+        command: Box<str>,
+        /// Arguments for direct execution.
+        args: Option<Vec<Box<str>>>,
+        /// Which shell.
+        shell: Option<Box<str>>,
+        /// Runs on while the agent goes on (`async`).
+        detached: bool,
+        /// Wakes the agent when it ends (`asyncRewake`).
+        rewake: bool,
+    },
+    /// A POST of the input.
+    Http {
+        /// Where to.
+        url: Box<str>,
+        /// Extra headers, in order.
+        headers: Vec<(Box<str>, Box<str>)>,
+        /// Environment variables that may be used in the headers.
+        allowed_env: Vec<Box<str>>,
+    },
+    /// A call of an MCP tool.
+    McpTool {
+        /// Server.
+        server: Box<str>,
+        /// Tool.
+        tool: Box<str>,
+        /// Its input, as written.
+        input: Option<crate::node::Node>,
+    },
+    /// One question to a model.
+    Prompt {
+        /// The question.
+        prompt: Box<str>,
+        /// Which model.
+        model: Option<Box<str>>,
+        /// Whether the run goes on after a block.
+        continue_on_block: bool,
+    },
+    /// A small agent that checks.
+    Agent {
+        /// Its task.
+        prompt: Box<str>,
+        /// Which model.
+        model: Option<Box<str>>,
+    },
+}
+
+#[cfg(test)]
+mod tests;

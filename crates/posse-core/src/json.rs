@@ -1,0 +1,122 @@
+//! JSON to [`Node`], with positions. Comments and trailing commas are understood and reported.
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+
+use crate::diagnostic::{Problem, Rule};
+use crate::node::{self, Entry, Node, Value};
+use crate::text::Span;
+
+/// Deeper files are refused: the tree is built by recursion.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a JSON text. An empty text is nothing, not an error: an empty settings file says nothing.
+pub fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
+    let content = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let skipped = text.len() - content.len();
+    if let Some(at) = too_deep(content) {
+        let problem = Problem::at(Rule::JsonSyntax, Span::point(skipped + at), "nested too deeply");
+        return (None, vec![problem.hint(format!("at most {MAX_DEPTH} levels"))]);
+    }
+    match parse_as(content, skipped, &strict()) {
+        Ok(root) => root,
+        Err(strict_problem) => match parse_as(content, skipped, &relaxed()) {
+            Ok((root, mut problems)) => {
+                let span = strict_problem.span.unwrap_or_default();
+                problems.push(
+                    Problem::at(Rule::JsonComment, span, "a comment or a trailing comma: not strict JSON")
+                        .hint("posse reads it, other tools drop the whole file"),
+                );
+                (root, problems)
+            }
+            Err(problem) => (None, vec![problem]),
+        },
+    }
+}
+
+fn strict() -> jsonc_parser::ParseOptions {
+    jsonc_parser::ParseOptions {
+        allow_comments: false,
+        allow_trailing_commas: false,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+fn relaxed() -> jsonc_parser::ParseOptions {
+    jsonc_parser::ParseOptions { allow_comments: true, allow_trailing_commas: true, ..strict() }
+}
+
+type Read = (Option<Node>, Vec<Problem>);
+
+fn parse_as(text: &str, skipped: usize, options: &jsonc_parser::ParseOptions) -> Result<Read, Problem> {
+    let collect = jsonc_parser::CollectOptions::default();
+    let parsed = jsonc_parser::parse_to_ast(text, &collect, options).map_err(|error| {
+        let at = skipped + error.range().start;
+        Problem::at(Rule::JsonSyntax, Span::point(at), format!("not valid JSON: {}", error.kind()))
+    })?;
+    let mut problems = Vec::new();
+    let root = parsed.value.map(|value| convert(value, skipped, &mut problems));
+    Ok((root, problems))
+}
+
+fn convert(value: ast::Value<'_>, skipped: usize, problems: &mut Vec<Problem>) -> Node {
+    let range = value.range();
+    let span = Span::new(range.start + skipped, range.end + skipped);
+    let value = match value {
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::BooleanLit(lit) => Value::Bool(lit.value),
+        ast::Value::NumberLit(lit) => Value::Number(lit.value.into()),
+        ast::Value::StringLit(lit) => Value::Text(lit.value.into()),
+        ast::Value::Array(array) => {
+            Value::List(array.elements.into_iter().map(|item| convert(item, skipped, problems)).collect())
+        }
+        ast::Value::Object(object) => {
+            let entries = object.properties.into_iter().map(|property| {
+                let range = property.name.range();
+                Entry {
+                    key: property.name.into_string().into(),
+                    key_span: Span::new(range.start + skipped, range.end + skipped),
+                    node: convert(property.value, skipped, problems),
+                }
+            });
+            let entries = entries.collect();
+            let (entries, lost) = node::drop_duplicates(entries);
+            problems.extend(lost.into_iter().map(|span| {
+                Problem::at(Rule::DuplicateKey, span, "this key stands again below; the last one counts")
+            }));
+            Value::Map(entries)
+        }
+    };
+    Node { span, value }
+}
+
+/// Where the brackets outside strings first nest too deeply.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Some(at);
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

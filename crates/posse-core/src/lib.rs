@@ -1,0 +1,28 @@
+//! posse's pure core: data and decisions. No clock, no disk, no network, no tasks; whoever calls brings the bytes.
+//!
+//! Reading order, each module using only those before it:
+//! `text`, `diagnostic`, `node` (positions, problems, trees) → `yaml`, `json`, `frontmatter` (texts to trees) →
+//! `origin`, `tools`, `model`, `permission`, `hooks`, `mcp` (the vocabulary) → `definition`, `builtin`, `plugin`,
+//! `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets wrong).
+
+pub mod builtin;
+pub mod collate;
+pub mod definition;
+pub mod diagnostic;
+pub mod frontmatter;
+pub mod hooks;
+pub mod json;
+pub mod lint;
+pub mod mcp;
+pub mod model;
+pub mod node;
+pub mod origin;
+pub mod permission;
+pub mod plugin;
+pub mod registry;
+pub mod settings;
+pub mod spec;
+pub mod suggest;
+pub mod text;
+pub mod tools;
+pub mod yaml;

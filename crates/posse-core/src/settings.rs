@@ -1,0 +1,358 @@
+//! Settings files, layer by layer: what they say about agents, and who said it.
+//!
+//! Knows the keys that decide which agents there are and what they may do. Every value remembers its layer and file.
+//! Refuses to know where the files lie.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Problem, Rule};
+use crate::json;
+use crate::node::{Node, Value};
+use crate::origin::Origin;
+use crate::permission::Mode;
+use crate::suggest;
+use crate::tools::ToolPattern;
+
+/// The layers, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// `~/.claude/settings.json`.
+    User,
+    /// `.claude/settings.json`.
+    Project,
+    /// `.claude/settings.local.json`.
+    Local,
+    /// `--settings`.
+    Flag,
+    /// The administrator's.
+    Managed,
+}
+
+impl Layer {
+    /// The origin of agents defined in this layer.
+    pub fn origin(self) -> Origin {
+        match self {
+            Self::User => Origin::User,
+            Self::Project | Self::Local => Origin::Project,
+            Self::Flag => Origin::Flag,
+            Self::Managed => Origin::Managed,
+        }
+    }
+
+    /// One lower-case word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+            Self::Flag => "flag",
+            Self::Managed => "managed",
+        }
+    }
+}
+
+/// One file of settings, read.
+#[derive(Clone, Debug)]
+pub struct SettingsFile {
+    /// Which layer.
+    pub layer: Layer,
+    /// Which file, or `<--settings>`.
+    pub file: Arc<Path>,
+    /// Its text.
+    pub text: Arc<str>,
+    /// What it says; nothing if it could not be read.
+    pub root: Option<Node>,
+}
+
+impl SettingsFile {
+    /// Reads the text of a settings file.
+    pub fn read(layer: Layer, file: Arc<Path>, text: &str) -> (Self, Vec<Diagnostic>) {
+        let (root, mut problems) = json::parse(text);
+        let root = match root {
+            Some(node) if node.as_map().is_none() => {
+                problems.push(Problem::at(
+                    Rule::InvalidSetting,
+                    node.span,
+                    format!("settings are an object; this is {}", node.kind()),
+                ));
+                None
+            }
+            other => other,
+        };
+        let diagnostics = problems.into_iter().map(|problem| problem.located(&file, text)).collect();
+        (Self { layer, file, text: text.into(), root }, diagnostics)
+    }
+}
+
+/// Who set a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetIn {
+    /// Which layer.
+    pub layer: Layer,
+    /// Which file.
+    pub file: Arc<Path>,
+}
+
+/// A value and who set it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set<T> {
+    /// The value.
+    pub value: T,
+    /// Who set it.
+    pub by: SetIn,
+}
+
+/// A permission rule that denies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DenyRule {
+    /// As written.
+    pub text: Box<str>,
+    /// What it means.
+    pub pattern: ToolPattern,
+    /// Who wrote it.
+    pub by: SetIn,
+}
+
+/// Which kinds of customization only plugins and administrators may bring (`strictPluginOnlyCustomization`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct PluginOnly {
+    pub agents: bool,
+    pub hooks: bool,
+    pub mcp: bool,
+    pub skills: bool,
+}
+
+/// Names and values, in order.
+pub type Options = Vec<(Box<str>, Box<str>)>;
+
+/// All layers together, as far as agents are concerned.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Every deny rule of every layer: a deny anywhere wins.
+    pub deny: Vec<DenyRule>,
+    /// `permissions.defaultMode`.
+    pub default_mode: Option<Set<Mode>>,
+    /// `permissions.disableBypassPermissionsMode`.
+    pub bypass_disabled: Option<SetIn>,
+    /// `model`.
+    pub model: Option<Set<Box<str>>>,
+    /// `availableModels`: the only models that may be used.
+    pub available_models: Option<Set<Vec<Box<str>>>>,
+    /// `enabledPlugins`, each switched on or off by its highest layer.
+    pub plugins: Vec<(Box<str>, Set<bool>)>,
+    /// `env`, each variable set by its highest layer.
+    pub env: Vec<(Box<str>, Set<Box<str>>)>,
+    /// `autoMemoryEnabled: false`.
+    pub memory_off: Option<SetIn>,
+    /// `strictPluginOnlyCustomization` (administrator only).
+    pub plugin_only: PluginOnly,
+    /// `pluginConfigs`: what the user chose for a plugin's `userConfig`, by plugin.
+    pub plugin_configs: Vec<(Box<str>, Options)>,
+    /// Who set `plugin_only`.
+    pub plugin_only_by: Option<SetIn>,
+    /// `disableSideloadFlags` (administrator only).
+    pub no_sideload: Option<SetIn>,
+}
+
+impl Settings {
+    /// What the user chose for a plugin, named with or without its marketplace.
+    pub fn plugin_config(&self, name: &str) -> &[(Box<str>, Box<str>)] {
+        let bare = |id: &str| id.split('@').next() == Some(name);
+        self.plugin_configs.iter().rev().find(|(id, _)| bare(id)).map_or(&[], |(_, options)| options)
+    }
+}
+
+/// Merges files, weakest layer first: arrays add up, objects merge by key, scalars override.
+pub fn merge(files: &[SettingsFile]) -> (Settings, Vec<Diagnostic>) {
+    let mut settings = Settings::default();
+    let mut diagnostics = Vec::new();
+    let mut sorted: Vec<&SettingsFile> = files.iter().collect();
+    sorted.sort_by_key(|file| file.layer);
+    for file in sorted {
+        let Some(root) = &file.root else { continue };
+        let mut problems = Vec::new();
+        let by = SetIn { layer: file.layer, file: Arc::clone(&file.file) };
+        apply(&mut settings, root, &by, &mut problems);
+        diagnostics.extend(problems.into_iter().map(|problem| problem.located(&file.file, &file.text)));
+    }
+    (settings, diagnostics)
+}
+
+fn apply(settings: &mut Settings, root: &Node, by: &SetIn, problems: &mut Vec<Problem>) {
+    for entry in root.as_map().unwrap_or_default() {
+        let node = &entry.node;
+        match &*entry.key {
+            "permissions" => permissions(settings, node, by, problems),
+            "model" => match node.as_text() {
+                Some(model) => settings.model = Some(Set { value: model.into(), by: by.clone() }),
+                None => problems.push(wrong("model", "text", node)),
+            },
+            "availableModels" => match node.scalars() {
+                Some(mut models) => {
+                    let earlier = settings.available_models.take();
+                    models.splice(0..0, earlier.map(|set| set.value).unwrap_or_default());
+                    settings.available_models = Some(Set { value: models, by: by.clone() });
+                }
+                None => problems.push(wrong("availableModels", "a list of models", node)),
+            },
+            "enabledPlugins" => plugins(settings, node, by, problems),
+            "pluginConfigs" => {
+                for plugin in node.as_map().unwrap_or_default() {
+                    let options = plugin.node.get("options").unwrap_or(&plugin.node).scalar_pairs();
+                    settings.plugin_configs.push((plugin.key.clone(), options));
+                }
+            }
+            "env" => {
+                for (name, value) in node.scalar_pairs() {
+                    settings.env.retain(|(earlier, _)| *earlier != name);
+                    settings.env.push((name, Set { value, by: by.clone() }));
+                }
+            }
+            "autoMemoryEnabled" => match node.as_bool() {
+                Some(enabled) => settings.memory_off = (!enabled).then(|| by.clone()),
+                None => problems.push(wrong("autoMemoryEnabled", "true or false", node)),
+            },
+            "strictPluginOnlyCustomization" => {
+                admin_only(entry.key_span, by, "strictPluginOnlyCustomization", problems, || {
+                    settings.plugin_only = plugin_only(node);
+                    settings.plugin_only_by = Some(by.clone());
+                })
+            }
+            "disableSideloadFlags" => {
+                admin_only(entry.key_span, by, "disableSideloadFlags", problems, || {
+                    settings.no_sideload = (node.as_bool() == Some(true)).then(|| by.clone());
+                })
+            }
+            _ => {}
+        }
+    }
+}
+
+fn admin_only(
+    span: crate::text::Span,
+    by: &SetIn,
+    key: &str,
+    problems: &mut Vec<Problem>,
+    set: impl FnOnce(),
+) {
+    if by.layer == Layer::Managed {
+        set();
+    } else {
+        problems.push(Problem::at(
+            Rule::InvalidSetting,
+            span,
+            format!("`{key}` counts only in managed settings; it is ignored here"),
+        ));
+    }
+}
+
+fn wrong(key: &str, takes: &str, node: &Node) -> Problem {
+    Problem::at(
+        Rule::InvalidSetting,
+        node.span,
+        format!("`{key}` takes {takes}, not {}; it is ignored", node.kind()),
+    )
+}
+
+fn plugin_only(node: &Node) -> PluginOnly {
+    match &node.value {
+        Value::Bool(on) => PluginOnly { agents: *on, hooks: *on, mcp: *on, skills: *on },
+        Value::List(_) => {
+            let has = |kind: &str| node.scalars().is_some_and(|kinds| kinds.iter().any(|k| &**k == kind));
+            PluginOnly { agents: has("agents"), hooks: has("hooks"), mcp: has("mcp"), skills: has("skills") }
+        }
+        Value::Null | Value::Number(_) | Value::Text(_) | Value::Map(_) => PluginOnly::default(),
+    }
+}
+
+fn plugins(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut Vec<Problem>) {
+    let Some(entries) = node.as_map() else {
+        problems.push(wrong("enabledPlugins", "an object of `name@marketplace` and true or false", node));
+        return;
+    };
+    for entry in entries {
+        match entry.node.as_bool() {
+            Some(value) => {
+                settings.plugins.retain(|(earlier, _)| *earlier != entry.key);
+                settings.plugins.push((entry.key.clone(), Set { value, by: by.clone() }));
+            }
+            None => {
+                problems.push(wrong(&format!("enabledPlugins.{}", entry.key), "true or false", &entry.node))
+            }
+        }
+    }
+}
+
+fn permissions(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut Vec<Problem>) {
+    if node.as_map().is_none() {
+        problems.push(wrong("permissions", "an object", node));
+        return;
+    }
+    if let Some(deny) = node.get("deny") {
+        let rules = deny_rules(deny, problems);
+        settings.deny.extend(rules.into_iter().map(|text| DenyRule {
+            pattern: ToolPattern::parse(&text),
+            text,
+            by: by.clone(),
+        }));
+    }
+    if let Some(mode) = node.get("defaultMode") {
+        match mode.as_text().and_then(Mode::parse) {
+            Some(value) => settings.default_mode = Some(Set { value, by: by.clone() }),
+            None => {
+                let names = Mode::ALL.map(Mode::name);
+                let problem = wrong("permissions.defaultMode", &format!("one of {}", names.join(", ")), mode);
+                problems.push(match suggest::closest(mode.as_text().unwrap_or_default(), names) {
+                    Some(close) => problem.hint(format!("did you mean `{close}`?")),
+                    None => problem,
+                });
+            }
+        }
+    }
+    if let Some(switch) = node.get("disableBypassPermissionsMode") {
+        let on = switch.as_text() == Some("disable") || switch.as_bool() == Some(true);
+        if on {
+            settings.bypass_disabled = Some(by.clone());
+        }
+    }
+}
+
+/// A deny is never dropped for its form: text, a list, or the object form of older versions.
+fn deny_rules(node: &Node, problems: &mut Vec<Problem>) -> Vec<Box<str>> {
+    let items = match &node.value {
+        Value::List(items) => items.as_slice(),
+        Value::Text(_) | Value::Map(_) => {
+            problems.push(wrong("permissions.deny", "a list of rules", node).hint("read as a list of one"));
+            std::slice::from_ref(node)
+        }
+        Value::Null => &[],
+        Value::Bool(_) | Value::Number(_) => {
+            problems.push(wrong("permissions.deny", "a list of rules", node));
+            &[]
+        }
+    };
+    items.iter().filter_map(|item| deny_rule(item, problems)).collect()
+}
+
+fn deny_rule(item: &Node, problems: &mut Vec<Problem>) -> Option<Box<str>> {
+    if let Some(text) = item.as_text() {
+        return Some(text.trim().into());
+    }
+    let first = |keys: &[&str]| keys.iter().find_map(|key| item.text_of(key));
+    let Some(tool) = first(&["toolName", "tool", "name"]) else {
+        problems.push(wrong("permissions.deny", "rules such as \"Bash(rm:*)\"", item));
+        return None;
+    };
+    let rule: Box<str> = match first(&["ruleContent", "specifier", "pattern", "agent", "content"]) {
+        Some(content) => format!("{tool}({content})").into(),
+        None => tool,
+    };
+    let said = "a rule as an object: the form of older versions";
+    problems.push(Problem::at(Rule::OldSpelling, item.span, said).hint(format!("write \"{rule}\"")));
+    Some(rule)
+}
+
+#[cfg(test)]
+mod tests;

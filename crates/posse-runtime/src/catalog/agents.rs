@@ -1,0 +1,56 @@
+//! Agents from folders of Markdown files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::definition::{self, Naming, Parsed};
+use posse_core::diagnostic::Diagnostic;
+use posse_core::origin::{Origin, Source, Standing};
+use posse_core::registry::{Failed, Findings};
+
+use super::{file_problem, parallel, read, record, walk};
+
+/// Reads all agents below a folder.
+pub(super) fn scan(root: &Path, origin: Origin, standing: Standing, findings: &mut Findings) {
+    let found = walk::files(root, walk::is_markdown);
+    findings.diagnostics.extend(found.diagnostics);
+    let shared: Arc<Path> = root.into();
+    let source_of = |path: &PathBuf| Source {
+        origin,
+        standing,
+        file: path.as_path().into(),
+        root: Arc::clone(&shared),
+        plugin: None,
+    };
+    let read = parallel::map(&found.files, |path| {
+        let source = source_of(path);
+        let outcome = parse_file(&source, Naming::Field);
+        (source, outcome)
+    });
+    for (source, (parsed, diagnostics)) in read {
+        record(parsed, diagnostics, source, |_| {}, findings);
+    }
+}
+
+/// Reads one file.
+pub(super) fn parse_file(source: &Source, naming: Naming<'_>) -> (Parsed, Vec<Diagnostic>) {
+    match read::text(&source.file) {
+        Ok((text, warning)) => {
+            let (parsed, mut diagnostics) = definition::parse(&text, source, naming);
+            diagnostics.extend(warning.map(|problem| problem.located(&source.file, &text)));
+            (parsed, diagnostics)
+        }
+        Err(problem) => (Parsed::Failed, vec![file_problem(&source.file, problem)]),
+    }
+}
+
+/// Agents that stand in JSON, with those that cannot be used.
+pub(super) fn record_json(agents: definition::JsonAgents, source: &Source, findings: &mut Findings) {
+    findings.definitions.extend(agents.agents);
+    findings.diagnostics.extend(agents.diagnostics);
+    findings.failed.extend(agents.failed.into_iter().map(|(name, diagnostics)| Failed {
+        name: Some(name),
+        source: source.clone(),
+        diagnostics,
+    }));
+}

@@ -1,0 +1,115 @@
+//! Settings from disk and command line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::definition;
+use posse_core::diagnostic::{Diagnostic, Problem, Rule, Severity};
+use posse_core::origin::{Source, Standing};
+use posse_core::registry::Findings;
+use posse_core::settings::{self, Layer, Settings, SettingsFile};
+
+use super::{CatalogOptions, Layout, LoadError, agents, file_problem, read};
+use crate::world::World;
+
+/// Reads every layer; weakest first.
+pub(super) fn load(
+    layout: &Layout,
+    world: &World,
+    options: &CatalogOptions,
+    findings: &mut Findings,
+) -> Result<(Vec<SettingsFile>, Settings), LoadError> {
+    let mut files = Vec::new();
+    for (layer, path) in places(layout, options) {
+        if !path.exists() {
+            continue;
+        }
+        let file: Arc<Path> = path.into();
+        match read::text(&file) {
+            Ok((text, _)) => {
+                let (settings, diagnostics) = SettingsFile::read(layer, file, &text);
+                findings.diagnostics.extend(diagnostics);
+                files.push(settings);
+            }
+            Err(problem) => findings.diagnostics.push(file_problem(&file, problem)),
+        }
+    }
+    if let Some(given) = &options.settings {
+        let (file, text) =
+            read::inline_or_file(given, "<--settings>", &world.cwd).map_err(LoadError::Settings)?;
+        let (settings, diagnostics) = SettingsFile::read(Layer::Flag, file, &text);
+        if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(LoadError::Settings(diagnostics));
+        }
+        findings.diagnostics.extend(diagnostics);
+        files.push(settings);
+    }
+    let (settings, diagnostics) = settings::merge(&files);
+    findings.diagnostics.extend(diagnostics);
+    Ok((files, settings))
+}
+
+fn places(layout: &Layout, options: &CatalogOptions) -> Vec<(Layer, PathBuf)> {
+    let mut places = Vec::new();
+    if options.sources.user
+        && let Some(user) = &layout.user
+    {
+        places.push((Layer::User, user.join("settings.json")));
+    }
+    if options.sources.project {
+        places.push((Layer::Project, layout.cwd.join(".claude/settings.json")));
+    }
+    if options.sources.local {
+        let top = layout.repository.as_deref().unwrap_or(&layout.cwd);
+        places.push((Layer::Local, top.join(".claude/settings.local.json")));
+    }
+    places.push((Layer::Managed, layout.managed.join("managed-settings.json")));
+    let mut drop_ins: Vec<PathBuf> = std::fs::read_dir(layout.managed.join("managed-settings.d"))
+        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+        .unwrap_or_default();
+    drop_ins.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    drop_ins.sort();
+    places.extend(drop_ins.into_iter().map(|path| (Layer::Managed, path)));
+    places
+}
+
+/// `agents` objects in settings files: the lowest of their layer.
+pub(super) fn agents(files: &[SettingsFile], settings: &Settings, findings: &mut Findings) {
+    for file in files {
+        let Some(node) = file.root.as_ref().and_then(|root| root.get("agents")) else { continue };
+        if settings.plugin_only.agents && file.layer != Layer::Managed {
+            let text = "`agents` is not read: the managed settings allow agents only from plugins and administrators";
+            let problem = Problem::at(Rule::SourceDisabled, node.span, text);
+            findings.diagnostics.push(problem.located(&file.file, &file.text));
+            continue;
+        }
+        let source = Source {
+            origin: file.layer.origin(),
+            standing: Standing::Settings,
+            file: Arc::clone(&file.file),
+            root: Arc::clone(&file.file),
+            plugin: None,
+        };
+        let read = definition::read_json_agents(node, &file.text, &source);
+        agents::record_json(read, &source, findings);
+    }
+}
+
+/// A JSON file of somebody else's making, as a tree; problems are recorded.
+pub(super) fn read_json(
+    path: &Path,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<(posse_core::node::Node, String)> {
+    let file: Arc<Path> = path.into();
+    match read::text(path) {
+        Ok((text, _)) => {
+            let (root, problems) = posse_core::json::parse(&text);
+            diagnostics.extend(problems.into_iter().map(|problem| problem.located(&file, &text)));
+            root.map(|root| (root, text))
+        }
+        Err(problem) => {
+            diagnostics.push(file_problem(&file, problem));
+            None
+        }
+    }
+}

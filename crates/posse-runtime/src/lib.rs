@@ -1,0 +1,7 @@
+//! posse's hands: everything that touches disk, network and processes, around the decisions of `posse-core`.
+//!
+//! `world` is the only room with ambient authority; `catalog` turns files into core values. No terminal, no argv, no
+//! exit codes: those are the `posse` crate's.
+
+pub mod catalog;
+pub mod world;

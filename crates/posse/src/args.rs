@@ -1,0 +1,225 @@
+//! What can be typed. The doc comments here are the help texts.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use posse_runtime::catalog::{CatalogOptions, SettingSources};
+
+/// Run AI agents that are defined as Markdown files.
+///
+/// An agent is one file, such as .claude/agents/reviewer.md: a short header that says what it is called, when to use
+/// it and what it may do, then its instructions. posse reads the agents, settings and plugins you already have from
+/// Claude Code.
+#[derive(Debug, Parser)]
+#[command(name = "posse", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 fine, 1 problems found or the command failed, 2 the command line was wrong."
+)]
+pub struct Args {
+    /// When to use colours; NO_COLOR in the environment switches them off too
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: When,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to do something that depends on who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// If the output is a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the agents there are, and show single ones
+    ///
+    /// Without a sub-command: list.
+    Agents(AgentsArgs),
+    /// Check agent files and say what is wrong, where, and how to mend it
+    ///
+    /// Without a path, everything posse would load here is checked: project, user, plugins, settings and flags. With
+    /// paths, only those files and folders.
+    ///
+    /// Errors are agents that do not load, or cannot be started. Warnings are things that load, but not as written.
+    /// Notes are worth knowing.
+    Lint(LintArgs),
+    /// Show what an agent would be when started: tools, model, permissions, and who set each
+    ///
+    /// The tool pool is shown step by step: what is in it and why, what is not and why not. Use --parent and
+    /// --background to see the same agent started by another one, or in the background.
+    Explain(ExplainArgs),
+    /// Print a completion script for a shell
+    ///
+    /// For example, for bash: posse completions bash > ~/.local/share/bash-completion/completions/posse
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// `posse agents`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AgentsArgs {
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
+/// What to do with agents.
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// List agents by source, with what is shadowed and what could not be loaded
+    List(ListArgs),
+    /// Show one agent as written: every field, where it comes from, its prompt and its problems
+    Show(ShowArgs),
+    /// Print the fields an agent file can have
+    Fields,
+}
+
+/// `posse agents list`.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Print JSON: active, shadowed (by what), failed (why)
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// `posse agents show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The agent; case, blanks, - and _ do not count if the name stays unique
+    pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// `posse lint`.
+#[derive(Debug, clap::Args)]
+pub struct LintArgs {
+    /// Files, folders of agents or plugin folders; default: everything posse would load here
+    pub paths: Vec<PathBuf>,
+    /// How to print the problems
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: LintFormat,
+    /// Mend what can be mended without changing any agent
+    #[arg(long)]
+    pub fix: bool,
+    /// With --fix: also mend what changes an agent to what was probably meant
+    #[arg(long, requires = "fix")]
+    pub unsafe_fixes: bool,
+    /// Warnings fail the command like errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Check again whenever something changes, until interrupted
+    #[arg(long, conflicts_with = "fix")]
+    pub watch: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// Formats of `posse lint`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LintFormat {
+    /// For people: the line with a mark under the problem
+    Text,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors
+    Sarif,
+}
+
+/// `posse explain`.
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// The agent
+    pub name: String,
+    /// As started in the background
+    #[arg(long)]
+    pub background: bool,
+    /// The agent that starts it; several times for a chain, outermost first. Default: the main agent
+    #[arg(long, value_name = "NAME")]
+    pub parent: Vec<String>,
+    /// As if the call asked for this model
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// As if the main agent ran in this mode
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// Where agents come from.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Where agents come from")]
+pub struct SourceArgs {
+    /// Agents as JSON, or a file of JSON: {"name": {"description": …, "prompt": …}}
+    #[arg(long, value_name = "JSON|FILE")]
+    pub agents: Option<String>,
+    /// Another folder whose .claude/agents counts like the project's
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    pub add_dir: Vec<PathBuf>,
+    /// A plugin folder, or a folder of plugins
+    #[arg(long, value_name = "DIR")]
+    pub plugin_dir: Vec<PathBuf>,
+    /// Settings as JSON, or a file of JSON
+    #[arg(long, value_name = "JSON|FILE")]
+    pub settings: Option<String>,
+    /// Which settings count: a comma list of user, project, local; empty for none
+    #[arg(long, value_name = "LIST", value_parser = parse_sources)]
+    pub setting_sources: Option<SettingSources>,
+    /// Load no agents from files, as CLAUDE_CODE_SIMPLE=1 does
+    #[arg(long)]
+    pub bare: bool,
+    /// Load no custom agents at all, not even the administrator's
+    #[arg(long)]
+    pub safe_mode: bool,
+}
+
+impl SourceArgs {
+    /// The same, as the runtime wants it.
+    pub fn options(&self) -> CatalogOptions {
+        let Self { agents, add_dir, plugin_dir, settings, setting_sources, bare, safe_mode } = self.clone();
+        CatalogOptions {
+            add_dirs: add_dir,
+            agents,
+            plugin_dirs: plugin_dir,
+            settings,
+            sources: setting_sources.unwrap_or_default(),
+            bare,
+            safe_mode,
+            // These commands answer and end: they show what a headless run would load.
+            headless: true,
+        }
+    }
+}
+
+fn parse_sources(list: &str) -> Result<SettingSources, String> {
+    let mut sources = SettingSources { user: false, project: false, local: false };
+    for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        match name {
+            "user" => sources.user = true,
+            "project" => sources.project = true,
+            "local" => sources.local = true,
+            other => return Err(format!("`{other}` is not one of user, project, local")),
+        }
+    }
+    Ok(sources)
+}

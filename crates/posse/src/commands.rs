@@ -1,0 +1,82 @@
+//! What each command does.
+
+mod agents;
+mod completions;
+mod explain;
+mod lint;
+
+use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
+use posse_runtime::world::World;
+
+use crate::args::{AgentsCommand, Command};
+use crate::report::{CommandResult, Failure};
+use crate::terminal::Terminal;
+
+/// Runs a command.
+pub fn run(command: Command, world: &World, terminal: &mut Terminal) -> CommandResult {
+    match command {
+        Command::Agents(args) => match args.command {
+            None => agents::list(&args.list, world, terminal),
+            Some(AgentsCommand::List(list)) => agents::list(&list, world, terminal),
+            Some(AgentsCommand::Show(show)) => agents::show(&show, world, terminal),
+            Some(AgentsCommand::Fields) => agents::fields(terminal),
+        },
+        Command::Lint(args) => lint::run(&args, world, terminal),
+        Command::Explain(args) => explain::run(&args, world, terminal),
+        Command::Completions { shell } => completions::run(shell, terminal),
+    }
+}
+
+fn load(world: &World, options: &CatalogOptions) -> Result<Catalog, Failure> {
+    Catalog::load(world, options).map_err(|error| load_failure(&error))
+}
+
+fn load_failure(error: &LoadError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        LoadError::Agents(diagnostics) => Failure {
+            diagnostics: diagnostics.clone(),
+            usage: true,
+            ..failure.hint("nothing was started; mend every place named above")
+        },
+        LoadError::Settings(diagnostics) => {
+            Failure { diagnostics: diagnostics.clone(), usage: true, ..failure }
+        }
+        LoadError::Forbidden { .. } => failure.hint("ask whoever administers this machine").usage(),
+    }
+}
+
+/// The agent somebody named, or a failure that says which there are.
+fn find<'c>(
+    catalog: &'c Catalog,
+    name: &str,
+) -> Result<&'c posse_core::definition::AgentDefinition, Failure> {
+    use posse_core::registry::Lookup;
+    match catalog.registry.lookup(name) {
+        Lookup::Found(agent) => Ok(agent),
+        Lookup::Ambiguous(names) => {
+            Err(Failure::new(format!("`{name}` could be any of {}", names.join(", ")))
+                .hint("write the name exactly")
+                .usage())
+        }
+        Lookup::Unknown(close) => Err(unknown(catalog, name, close)),
+    }
+}
+
+fn unknown(catalog: &Catalog, name: &str, close: Option<&str>) -> Failure {
+    let failure = Failure::new(format!("there is no agent called `{name}`")).usage();
+    let broken = catalog.registry.failed.iter().find(|failed| {
+        failed.name.as_deref() == Some(name)
+            || failed.source.file.file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
+    });
+    if let Some(broken) = broken {
+        let file = broken.source.file.display();
+        return failure
+            .hint(format!("{file} could not be loaded: {}", broken.reason()))
+            .hint("`posse lint` shows where");
+    }
+    match close {
+        Some(close) => failure.hint(format!("did you mean `{close}`?")),
+        None => failure.hint("`posse agents` lists those there are"),
+    }
+}

@@ -1,0 +1,118 @@
+//! Errors at the top: one message, hints, one exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use posse_core::diagnostic::Diagnostic;
+
+use crate::render::diagnostics;
+use crate::terminal::Terminal;
+
+/// How a command ended.
+pub enum Outcome {
+    /// As it should.
+    Fine,
+    /// It ran, and found problems.
+    Problems,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub struct Failure {
+    /// What went wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
+    /// The places at fault.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether the command line is to blame.
+    pub usage: bool,
+}
+
+impl Failure {
+    /// A failure with a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hints: Vec::new(), diagnostics: Vec::new(), usage: false }
+    }
+
+    /// Adds a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Blames the command line.
+    pub fn usage(mut self) -> Self {
+        self.usage = true;
+        self
+    }
+}
+
+/// A command's result; writing is the only other thing that can go wrong.
+pub type CommandResult = Result<Outcome, Error>;
+
+/// A failure, or the output was closed.
+pub enum Error {
+    /// The command failed.
+    Failure(Failure),
+    /// Writing failed.
+    Io(io::Error),
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+const PROBLEMS: u8 = 1;
+const USAGE: u8 = 2;
+
+/// Turns a result into an exit code, and says what there is to say.
+pub fn finish(result: CommandResult, terminal: &mut Terminal) -> ExitCode {
+    let result = result.and_then(|outcome| {
+        terminal.out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(PROBLEMS),
+        // Whoever closed the pipe has read enough.
+        Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Io(error)) => say(terminal, &Failure::new(format!("cannot write: {error}"))),
+        Err(Error::Failure(failure)) => say(terminal, &failure),
+    }
+}
+
+fn say(terminal: &mut Terminal, failure: &Failure) -> ExitCode {
+    let style = crate::render::style::Style { color: terminal.color };
+    let mut text = format!("{} {}\n", style.error("error:"), failure.message);
+    for diagnostic in &failure.diagnostics {
+        text.push('\n');
+        text.push_str(&diagnostics::one(diagnostic, style, |path| path.display().to_string()));
+    }
+    for hint in &failure.hints {
+        text.push_str(&format!("{} {hint}\n", style.hint("hint:")));
+    }
+    // If not even that can be written there is nobody to tell.
+    let _ = terminal.err.write_all(text.as_bytes());
+    ExitCode::from(if failure.usage { USAGE } else { PROBLEMS })
+}
+
+/// What the argument parser has to say: help and version are results, the rest are errors.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+/// The working directory is gone, or something as strange.
+pub fn no_world(error: &io::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: the working directory cannot be read: {error}");
+    ExitCode::from(PROBLEMS)
+}

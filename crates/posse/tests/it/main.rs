@@ -1,0 +1,1 @@
+//! The one end-to-end binary.

@@ -1,0 +1,143 @@
+//! `cargo xtask bench`: how fast and how small a release build is. Numbers are printed, never judged: they depend
+//! on the machine, so only ratios and comparisons of two runs on one machine mean something.
+
+mod agents;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::needs::{self, Need};
+use crate::shell::Shell;
+
+/// The standard library cannot ask how much CPU and memory a child used; Python's can, on every Unix.
+const MEASURE: &str = include_str!("bench/measure.py");
+
+const STARTUP_RUNS: u32 = 200;
+const LARGE_RUNS: u32 = 7;
+const LARGE_AGENTS: u32 = 10_000;
+const AGENT_BYTES: usize = 5 * 1024;
+
+const PYTHON: Need = Need {
+    what: "python3",
+    check: |shell| shell.works(shell.command("python3").args(["-c", "import os; os.wait4, os.posix_spawn"])),
+    install: |_| {
+        Err("it reads CPU time and peak memory of a program; please install Python 3 on a Unix system"
+            .to_owned())
+    },
+};
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part {
+    Catalog,
+    Startup,
+    Large,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "catalog" => Ok(Self::Catalog),
+            "startup" => Ok(Self::Startup),
+            "large" => Ok(Self::Large),
+            _ => Err(format!("there is no benchmark `{name}`; choose catalog, startup or large")),
+        }
+    }
+}
+
+pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
+    let wanted = |part: Part| only.is_none_or(|chosen| chosen == part);
+    let measures_the_binary = wanted(Part::Startup) || wanted(Part::Large);
+    if measures_the_binary {
+        needs::ensure(shell, &[PYTHON])?;
+        if !shell.step("release build", shell.cargo().args(["build", "--release", "-p", "posse"])) {
+            return Err("there is nothing to measure without a build".to_owned());
+        }
+    }
+    if wanted(Part::Catalog) {
+        let words = ["bench", "-p", "posse-testkit", "--features", "bench", "--bench", "catalog"];
+        shell.step("catalog", shell.cargo().args(words));
+    }
+    if !measures_the_binary {
+        return Ok(());
+    }
+    let target = shell.target_dir()?;
+    let posse = target.join("release").join(format!("posse{}", std::env::consts::EXE_SUFFIX));
+    if wanted(Part::Startup) {
+        startup(shell, &posse);
+    }
+    if wanted(Part::Large) {
+        large(shell, &posse, &target.join("bench"));
+    }
+    Ok(())
+}
+
+/// An empty project outside of any repository, so that nothing but starting up is left to measure.
+fn startup(shell: &mut Shell, posse: &Path) {
+    let place = Place::at(std::env::temp_dir().join(format!("posse-bench-{}", std::process::id())));
+    let mut measure = measure(shell, "startup", posse, &place, STARTUP_RUNS);
+    shell.timed("startup", "`posse agents list` in an empty project, against `true`", || {
+        place.create()?;
+        let measured = succeed(&mut measure);
+        std::fs::remove_dir_all(&place.base)
+            .map_err(|e| format!("cannot clean up {}: {e}", place.base.display()))?;
+        measured
+    });
+}
+
+/// The generated project stays where it is: the second run should not write fifty megabytes again.
+fn large(shell: &mut Shell, posse: &Path, bench_dir: &Path) {
+    let place = Place::at(bench_dir.join(format!("{LARGE_AGENTS}-agents")));
+    let mut measure = measure(shell, "large", posse, &place, LARGE_RUNS);
+    measure.args([agents::name(0), agents::name(LARGE_AGENTS - 1)]);
+    shell.timed("large", &format!("`posse agents list --json` with {LARGE_AGENTS} agent files"), || {
+        place.create()?;
+        agents::generate(&place.project(), LARGE_AGENTS, AGENT_BYTES)
+            .map_err(|e| format!("cannot write agents: {e}"))?;
+        succeed(&mut measure)
+    });
+}
+
+/// A project and a home folder that belong to a benchmark alone.
+struct Place {
+    base: PathBuf,
+}
+
+impl Place {
+    fn at(base: PathBuf) -> Self {
+        Self { base }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.base.join("project")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.base.join("home")
+    }
+
+    fn create(&self) -> Result<(), String> {
+        for dir in [self.project(), self.home()] {
+            std::fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn measure(shell: &Shell, what: &str, posse: &Path, place: &Place, runs: u32) -> std::process::Command {
+    let mut command = shell.command("python3");
+    // Isolated and without site packages: a smaller Python is a lower floor under the memory numbers.
+    command.args(["-I", "-S", "-c", MEASURE, what]).arg(posse).arg(place.project()).arg(place.home());
+    command.arg(runs.to_string());
+    command
+}
+
+fn succeed(command: &mut std::process::Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(status.to_string()),
+        Err(e) => Err(format!("cannot start python3: {e}")),
+    }
+}

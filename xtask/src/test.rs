@@ -1,0 +1,41 @@
+//! `cargo xtask test`: every test of the workspace with one command, on a machine that has only Rust and git.
+
+use crate::needs::{self, Need};
+use crate::shell::Shell;
+
+/// What the tests need beyond Rust. Whatever can be fetched is installed under the target folder by the command
+/// itself; the person should never have to read a list first.
+const NEEDS: &[Need] = &[Need {
+    what: "git",
+    check: |shell| shell.works(shell.command("git").arg("--version")),
+    install: |_| {
+        Err("the tests work with real repositories and worktrees; please install git with your system's package \
+             manager and try again"
+            .to_owned())
+    },
+}];
+
+pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
+    needs::ensure(shell, NEEDS)?;
+
+    // The tidy checks are ordinary tests of this crate, so the workspace run includes them.
+    let mut tests = shell.cargo();
+    if shell.works(shell.cargo().args(["nextest", "--version"])) {
+        tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);
+    } else {
+        shell.note("cargo-nextest is not installed, so plain `cargo test` runs the tests; only slower");
+        // `--tests` is everything but the doc tests, which come next.
+        tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]);
+        if !filters.is_empty() {
+            tests.arg("--").args(filters);
+        }
+    }
+    shell.step("tests", &mut tests);
+
+    if filters.is_empty() {
+        shell.step("doc tests", shell.cargo().args(["test", "--doc", "--workspace", "--no-fail-fast"]));
+    } else {
+        shell.note("a filter was given, so the doc tests are left out");
+    }
+    Ok(())
+}
