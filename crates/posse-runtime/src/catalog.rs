@@ -308,3 +308,6 @@ fn record(
 fn file_problem(file: &Arc<Path>, problem: Problem) -> Diagnostic {
     problem.located(file, "")
 }
+
+#[cfg(test)]
+mod tests;
