@@ -14,7 +14,7 @@ pub(super) fn list(args: &ListArgs, world: &World, terminal: &mut Terminal) -> C
     let mut colors = Colors::default();
     colors.assign(&catalog.registry.active);
     if args.json {
-        json::print(&json::agents(&catalog, &colors), &mut terminal.out)?;
+        json::print(&json::Agents { catalog: &catalog, colors: &colors }, &mut terminal.out)?;
     } else {
         let page = listing::Page {
             catalog: &catalog,

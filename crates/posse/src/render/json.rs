@@ -12,21 +12,52 @@ use posse_core::settings::SetIn;
 use posse_core::spec::{self, AgentSpec, Parent, SetBy, Sourced, Step, Verb, Why};
 use posse_core::tools::{McpFilter, McpPattern, Scope};
 use posse_runtime::catalog::Catalog;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::explain;
 
 /// Prints a value, indented, with a line break at the end.
-pub fn print(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub fn print(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 
+/// A list whose items are made one at a time, as they are written: ten thousand agents need the memory of one.
+struct Each<'a, T, F>(&'a [T], F);
+
+impl<T, F: Fn(&T) -> Value> Serialize for Each<'_, T, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(&self.1))
+    }
+}
+
 /// `posse agents list --json`.
-pub fn agents(catalog: &Catalog, colors: &Colors) -> Value {
+pub struct Agents<'a> {
+    /// The agents.
+    pub catalog: &'a Catalog,
+    /// Their colours.
+    pub colors: &'a Colors,
+}
+
+impl Serialize for Agents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let registry = &self.catalog.registry;
+        let mut map = serializer.serialize_map(None)?;
+        let one = |definition: &AgentDefinition| agent(definition, self.catalog, self.colors);
+        map.serialize_entry("active", &Each(&registry.active, one))?;
+        for (key, value) in rest(self.catalog).as_object().into_iter().flatten() {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry("diagnostics", &Each(&registry.diagnostics, diagnostic))?;
+        map.end()
+    }
+}
+
+/// Everything of a list but the two parts that can be long.
+fn rest(catalog: &Catalog) -> Value {
     let registry = &catalog.registry;
     json!({
-        "active": registry.active.iter().map(|one| agent(one, catalog, colors)).collect::<Vec<_>>(),
         "shadowed": registry.shadowed.iter().map(|one| json!({
             "name": one.definition.name,
             "source": source(&one.definition.source),
@@ -44,7 +75,6 @@ pub fn agents(catalog: &Catalog, colors: &Colors) -> Value {
             "path": path(&plugin.path),
             "version": plugin.version,
         })).collect::<Vec<_>>(),
-        "diagnostics": registry.diagnostics.iter().map(diagnostic).collect::<Vec<_>>(),
     })
 }
 

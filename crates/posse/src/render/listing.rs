@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use posse_core::definition::{AgentDefinition, FieldId};
-use posse_core::origin::{Origin, Source};
+use posse_core::origin::{Origin, Source, Standing};
 use posse_core::registry::Colors;
 use posse_core::spec;
 use posse_runtime::catalog::Catalog;
@@ -27,16 +27,17 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// All agents by source, strongest last, then what is not used and what failed.
+    /// All agents by source, strongest first, then what is not used and what failed.
     pub fn list(&self) -> String {
         let registry = &self.catalog.registry;
-        let mut groups: BTreeMap<(Origin, &Path), Vec<&AgentDefinition>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Origin, Standing, &Path), Vec<&AgentDefinition>> = BTreeMap::new();
         for agent in &registry.active {
-            groups.entry((agent.source.origin, &agent.source.root)).or_default().push(agent);
+            let Source { origin, standing, root, .. } = &agent.source;
+            groups.entry((*origin, *standing, root)).or_default().push(agent);
         }
         let widest = registry.active.iter().map(|agent| agent.name.width()).max().unwrap_or_default().min(36);
         let mut text = String::new();
-        for ((origin, root), agents) in groups.into_iter().rev() {
+        for ((origin, _, root), agents) in groups.into_iter().rev() {
             text.push_str(&self.heading(origin, root, agents.len()));
             for agent in agents {
                 text.push_str(&self.row(agent, widest));
