@@ -4,4 +4,6 @@
 //! exit codes: those are the `posse` crate's.
 
 pub mod catalog;
+pub mod model;
+pub mod tool;
 pub mod world;

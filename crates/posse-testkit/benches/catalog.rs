@@ -68,7 +68,7 @@ fn read_all(root: &Path) -> usize {
 
 fn catalog(criterion: &mut Criterion) {
     let root = project();
-    let world = World { args: vec![], env: Env::default(), cwd: root.path().to_owned() };
+    let world = World { env: Env::default(), cwd: root.path().to_owned(), ..World::default() };
     let loaded = Catalog::load(&world, &CatalogOptions::default()).expect("a catalog");
     let own = loaded.registry.active.iter().filter(|agent| agent.name.starts_with("agent-")).count();
     assert_eq!((own, loaded.registry.failed.len()), (AGENTS, 0));

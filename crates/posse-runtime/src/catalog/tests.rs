@@ -11,7 +11,7 @@ use super::{Catalog, CatalogOptions, LoadError, Watcher};
 use crate::world::{Env, World};
 
 fn world(env: &TestEnv) -> World {
-    World { args: vec![], env: Env::new(env.vars()), cwd: env.cwd().to_owned() }
+    World { env: Env::new(env.vars()), cwd: env.cwd().to_owned(), ..World::default() }
 }
 
 fn load(env: &TestEnv, options: &CatalogOptions) -> Catalog {

@@ -1,0 +1,131 @@
+//! The one stream everything observes: facts are stored and replayed, deltas are drawn and forgotten.
+//!
+//! Transcript, JSON output, terminal and tests read this and nothing else. Whether something is in the transcript is a
+//! question of its type.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::message::{Message, Reply, ToolAnswer, ToolCall, Usage};
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// Stored and replayed.
+    Fact(Fact),
+    /// Drawn and forgotten.
+    Delta(Delta),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// The user, or posse on their behalf, said something.
+    Said(Arc<Message>),
+    /// The model answered.
+    Replied(Arc<Reply>),
+    /// A tool answered.
+    Answered {
+        /// The call.
+        call: ToolCall,
+        /// The answer.
+        answer: Arc<ToolAnswer>,
+    },
+    /// A call was refused.
+    Denied {
+        /// The call.
+        call: ToolCall,
+        /// Why.
+        why: String,
+    },
+    /// The conversation so far was replaced by a summary.
+    Compacted {
+        /// By hand or automatically.
+        trigger: Trigger,
+        /// Tokens before.
+        before: u64,
+        /// The summary.
+        summary: String,
+    },
+    /// The turn is over.
+    Finished(Outcome),
+}
+
+/// What set a compaction off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// `/compact`.
+    Manual,
+    /// The window filled up.
+    Auto,
+}
+
+/// What is going on right now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    /// A request is under way.
+    Requesting,
+    /// More text.
+    Text(String),
+    /// More thought.
+    Thinking(String),
+    /// The model begins to ask for a tool.
+    ToolStart {
+        /// The call.
+        id: Box<str>,
+        /// The tool.
+        name: Box<str>,
+    },
+    /// What was drawn of this reply is void: the request is made again.
+    Discarded,
+    /// A raw event of the provider, for those who asked for them.
+    Raw(serde_json::Value),
+    /// A request failed and will be made again.
+    Retry {
+        /// Which retry, from 1.
+        attempt: u32,
+        /// Of how many.
+        of: u32,
+        /// After how long.
+        delay: Duration,
+        /// Why.
+        failure: Failure,
+    },
+    /// A tool runs.
+    ToolRunning(ToolCall),
+    /// The conversation is being summarised.
+    Compacting,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// With an answer.
+    Answer {
+        /// The last text.
+        text: String,
+        /// What the structured-output tool was given, if there was one.
+        structured: Option<serde_json::Value>,
+    },
+    /// It was interrupted.
+    Cancelled {
+        /// While tools ran, rather than while the model spoke.
+        in_tools: bool,
+    },
+    /// It reached the limit on requests.
+    OutOfTurns(u32),
+    /// It reached the limit on cost.
+    OutOfBudget(f64),
+    /// The model could not be reached, or refused.
+    Failed(Failure),
+}
+
+/// What a turn has used so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Requests to the model.
+    pub requests: u32,
+    /// Tokens.
+    pub usage: Usage,
+}

@@ -1,0 +1,343 @@
+//! The turn machine: inputs in, effects out, nothing else.
+//!
+//! Invariant: the history handed to the model never has a tool call without its answer, answers stand in the order of
+//! the calls, and every call is answered exactly once, whatever order inputs arrive in and whenever it is cancelled.
+//! The machine knows no clock and no network; whoever drives it does what the effects say and feeds back what happened.
+
+use std::sync::Arc;
+
+use crate::event::{Fact, Outcome};
+use crate::failure::Failure;
+use crate::message::{Block, Message, Reply, Role, StopReason, ToolAnswer, ToolCall};
+
+/// What can happen to a turn.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The user says something; begins a turn.
+    Prompt(Message),
+    /// The model's answer is complete.
+    Replied(Reply),
+    /// The request failed for good.
+    Failed(Failure),
+    /// Whether a call may run.
+    Verdict {
+        /// Which call.
+        call: Box<str>,
+        /// May it?
+        verdict: Verdict,
+    },
+    /// A tool answered.
+    Answered(ToolAnswer),
+    /// Text from outside the conversation: another agent, a finished task.
+    Mail(String),
+    /// The conversation so far was summarised.
+    Compacted(Vec<Message>),
+    /// Stop.
+    Cancel,
+}
+
+/// Whether a call may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes; `alone` if nothing else may run beside it.
+    Allow {
+        /// Not beside other calls.
+        alone: bool,
+    },
+    /// No, and why.
+    Deny(String),
+}
+
+/// What the driver must do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ask the model, with [`Turn::history`].
+    CallModel,
+    /// Decide whether a call may run.
+    Authorize(ToolCall),
+    /// Run a tool.
+    RunTool(ToolCall),
+    /// Stop a tool that runs.
+    StopTool(Box<str>),
+    /// Store what happened.
+    Record(Fact),
+    /// The turn is over.
+    Stop,
+}
+
+/// Where a turn ends by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Requests to the model in one turn.
+    pub max_requests: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Nothing is asked; a prompt begins a turn.
+    Idle,
+    /// The model speaks.
+    Sampling,
+    /// Tools are being decided on, run and answered.
+    Tools(Vec<Slot>),
+}
+
+/// One tool call on its way to its answer.
+#[derive(Debug)]
+struct Slot {
+    call: ToolCall,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+enum Progress {
+    Asked,
+    Waiting { alone: bool },
+    Running { alone: bool },
+    Answered(ToolAnswer),
+}
+
+/// One conversation, turn after turn.
+#[derive(Debug)]
+pub struct Turn {
+    history: Vec<Message>,
+    mail: Vec<String>,
+    phase: Phase,
+    limits: Limits,
+    requests: u32,
+    /// The tool whose successful answer ends the turn, and what it was given.
+    final_tool: Option<Box<str>>,
+}
+
+/// What stands for an answer that will never come.
+const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+
+impl Turn {
+    /// A conversation with what was said before.
+    pub fn new(history: Vec<Message>, limits: Limits) -> Self {
+        Self { history, mail: Vec::new(), phase: Phase::Idle, limits, requests: 0, final_tool: None }
+    }
+
+    /// Names a tool whose successful answer ends the turn.
+    pub fn ending_with(mut self, tool: Option<&str>) -> Self {
+        self.final_tool = tool.map(Into::into);
+        self
+    }
+
+    /// Everything said, fit to be sent.
+    pub fn history(&self) -> &[Message] {
+        &self.history
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Idle)
+    }
+
+    /// Feeds one input; effects are appended in the order they must be carried out.
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Effect>) {
+        match (&mut self.phase, input) {
+            (_, Input::Mail(text)) => self.mail.push(text),
+            (Phase::Idle, Input::Prompt(message)) => {
+                self.requests = 0;
+                self.say(message, out);
+                self.sample(out);
+            }
+            (Phase::Sampling, Input::Replied(reply)) => self.replied(reply, out),
+            (Phase::Sampling, Input::Failed(failure)) => self.finish(Outcome::Failed(failure), out),
+            (Phase::Sampling, Input::Cancel) => self.finish(Outcome::Cancelled { in_tools: false }, out),
+            (Phase::Tools(_), Input::Verdict { call, verdict }) => self.decide(&call, verdict, out),
+            (Phase::Tools(_), Input::Answered(answer)) => self.answered(answer, out),
+            (Phase::Tools(_), Input::Cancel) => self.cancel_tools(out),
+            (Phase::Idle | Phase::Sampling, Input::Compacted(history)) => self.history = history,
+            // Late or foreign inputs change nothing. Listed, not wildcarded: whoever adds an input must place it.
+            (
+                Phase::Idle,
+                Input::Replied(_)
+                | Input::Failed(_)
+                | Input::Verdict { .. }
+                | Input::Answered(_)
+                | Input::Cancel,
+            )
+            | (Phase::Sampling, Input::Prompt(_) | Input::Verdict { .. } | Input::Answered(_))
+            | (
+                Phase::Tools(_),
+                Input::Prompt(_) | Input::Replied(_) | Input::Failed(_) | Input::Compacted(_),
+            ) => {}
+        }
+    }
+
+    fn replied(&mut self, reply: Reply, out: &mut Vec<Effect>) {
+        let message = Message { role: Role::Assistant, blocks: reply.blocks.clone() };
+        let text = message.text();
+        let calls: Vec<ToolCall> = message.calls().cloned().collect();
+        let stop = reply.stop.clone();
+        out.push(Effect::Record(Fact::Replied(Arc::new(reply))));
+        // The API refuses an empty message in history; an empty answer is still an answer.
+        if !message.blocks.is_empty() {
+            self.history.push(message);
+        }
+        if !calls.is_empty() {
+            out.extend(calls.iter().cloned().map(Effect::Authorize));
+            let slots = calls.into_iter().map(|call| Slot { call, progress: Progress::Asked });
+            self.phase = Phase::Tools(slots.collect());
+            return;
+        }
+        match stop {
+            StopReason::PauseTurn => self.sample(out),
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::MaxTokens
+            | StopReason::StopSequence
+            | StopReason::Refusal
+            | StopReason::Other(_) => self.finish(Outcome::Answer { text, structured: None }, out),
+        }
+    }
+
+    fn decide(&mut self, call: &str, verdict: Verdict, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &mut self.phase else { return };
+        let asked =
+            slots.iter_mut().find(|slot| *slot.call.id == *call && matches!(slot.progress, Progress::Asked));
+        let Some(slot) = asked else { return };
+        match verdict {
+            Verdict::Allow { alone } => {
+                slot.progress = Progress::Waiting { alone };
+                self.start_tools(out);
+            }
+            Verdict::Deny(why) => {
+                out.push(Effect::Record(Fact::Denied { call: slot.call.clone(), why: why.clone() }));
+                self.answered(ToolAnswer::error(call, why), out);
+            }
+        }
+    }
+
+    /// Starts what may run now: calls in order, side by side while they may, one alone while it must.
+    fn start_tools(&mut self, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &mut self.phase else { return };
+        let mut running =
+            slots.iter().filter(|slot| matches!(slot.progress, Progress::Running { .. })).count();
+        let mut alone_running =
+            slots.iter().any(|slot| matches!(slot.progress, Progress::Running { alone: true }));
+        for slot in slots {
+            match slot.progress {
+                Progress::Answered(_) | Progress::Running { .. } => {}
+                // A call that is not decided yet holds back those behind it: order is what the model expects.
+                Progress::Asked => break,
+                Progress::Waiting { alone } => {
+                    if alone_running || (alone && running > 0) {
+                        break;
+                    }
+                    slot.progress = Progress::Running { alone };
+                    running += 1;
+                    alone_running = alone;
+                    out.push(Effect::RunTool(slot.call.clone()));
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: ToolAnswer, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &mut self.phase else { return };
+        let open = |slot: &Slot| !matches!(slot.progress, Progress::Answered(_));
+        let Some(slot) = slots.iter_mut().find(|slot| slot.call.id == answer.id && open(slot)) else {
+            return;
+        };
+        out.push(Effect::Record(Fact::Answered {
+            call: slot.call.clone(),
+            answer: Arc::new(answer.clone()),
+        }));
+        slot.progress = Progress::Answered(answer);
+        if slots.iter().any(open) {
+            return self.start_tools(out);
+        }
+        let structured = self.structured();
+        self.close_tools(Vec::new());
+        match structured {
+            Some(value) => {
+                let outcome = Outcome::Answer { text: value.to_string(), structured: Some(value) };
+                self.finish(outcome, out);
+            }
+            None => self.sample(out),
+        }
+    }
+
+    /// What the final tool was given, if it was called and took it.
+    fn structured(&self) -> Option<serde_json::Value> {
+        let Phase::Tools(slots) = &self.phase else { return None };
+        let taken = |slot: &&Slot| {
+            Some(&slot.call.name) == self.final_tool.as_ref()
+                && matches!(&slot.progress, Progress::Answered(answer) if !answer.is_error)
+        };
+        slots.iter().find(taken).map(|slot| slot.call.input.clone())
+    }
+
+    /// Puts the answers into history in the order of the calls, with `more` behind them.
+    fn close_tools(&mut self, more: Vec<Block>) {
+        let Phase::Tools(slots) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
+        let answers = slots.into_iter().map(|slot| match slot.progress {
+            Progress::Answered(answer) => answer,
+            Progress::Asked | Progress::Waiting { .. } | Progress::Running { .. } => {
+                ToolAnswer::error(slot.call.id, INTERRUPTED)
+            }
+        });
+        let blocks = answers.map(Block::ToolResult).chain(more).collect();
+        self.history.push(Message { role: Role::User, blocks });
+    }
+
+    fn cancel_tools(&mut self, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &self.phase else { return };
+        for slot in slots {
+            if matches!(slot.progress, Progress::Running { .. }) {
+                out.push(Effect::StopTool(slot.call.id.clone()));
+            }
+            if !matches!(slot.progress, Progress::Answered(_)) {
+                let answer = Arc::new(ToolAnswer::error(slot.call.id.clone(), INTERRUPTED));
+                out.push(Effect::Record(Fact::Answered { call: slot.call.clone(), answer }));
+            }
+        }
+        self.close_tools(Vec::new());
+        self.finish(Outcome::Cancelled { in_tools: true }, out);
+    }
+
+    fn sample(&mut self, out: &mut Vec<Effect>) {
+        for text in std::mem::take(&mut self.mail) {
+            self.say(Message::user(text), out);
+        }
+        if let Some(limit) = self.limits.max_requests
+            && self.requests >= limit
+        {
+            return self.finish(Outcome::OutOfTurns(limit), out);
+        }
+        self.requests += 1;
+        self.phase = Phase::Sampling;
+        out.push(Effect::CallModel);
+    }
+
+    fn finish(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
+        self.phase = Phase::Idle;
+        out.push(Effect::Record(Fact::Finished(outcome)));
+        out.push(Effect::Stop);
+    }
+
+    /// Ends the turn from outside: a budget is used up.
+    pub fn end(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Tools(_)) {
+            self.close_tools(Vec::new());
+        }
+        self.finish(outcome, out);
+    }
+
+    fn say(&mut self, message: Message, out: &mut Vec<Effect>) {
+        out.push(Effect::Record(Fact::Said(Arc::new(message.clone()))));
+        // Two user messages in a row are one to the API: what comes later joins what is there.
+        match self.history.last_mut() {
+            Some(last) if last.role == Role::User && message.role == Role::User => {
+                last.blocks.extend(message.blocks)
+            }
+            Some(_) | None => self.history.push(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

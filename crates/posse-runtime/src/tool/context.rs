@@ -1,0 +1,80 @@
+//! What a tool is given: where it runs, how it is stopped, what the run remembers of files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::FileState;
+use crate::world::{Env, World};
+
+/// Everything a tool may use.
+#[derive(Clone, Debug)]
+pub struct ToolCx {
+    /// The surroundings: environment, clock, ids. Its `cwd` is where the session started; use [`ToolCx::cwd`].
+    pub world: Arc<World>,
+    /// Where the run works now; `cd` in Bash moves it.
+    pub cwd: Cwd,
+    /// Folders besides the working directory that belong to the run (`--add-dir`).
+    pub extra_dirs: Arc<[PathBuf]>,
+    /// What the run has read and written, for read-before-write.
+    pub files: FileState,
+    /// Cancelled when the user interrupts.
+    pub stop: CancellationToken,
+    /// Where long output goes: the session's own folder, created on demand.
+    pub spool: Arc<Path>,
+    /// The id of the call.
+    pub call: Box<str>,
+}
+
+impl ToolCx {
+    /// What the tools of a run share, for a run that begins at `world.cwd`.
+    pub fn new(world: Arc<World>, spool: impl Into<Arc<Path>>) -> Self {
+        Self {
+            cwd: Cwd::new(&world.cwd),
+            world,
+            extra_dirs: Arc::from([]),
+            files: FileState::default(),
+            stop: CancellationToken::new(),
+            spool: spool.into(),
+            call: Box::default(),
+        }
+    }
+
+    /// The same for one call, with a stop of its own below the run's.
+    pub fn for_call(&self, call: &str) -> Self {
+        Self { call: call.into(), stop: self.stop.child_token(), ..self.clone() }
+    }
+
+    /// A path as a model gives it: `~` is the home folder, what is relative starts at the cwd.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        let env: &Env = &self.world.env;
+        let path = match (path.strip_prefix("~/"), env.home()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (None, Some(home)) if path == "~" => home.to_owned(),
+            _ => PathBuf::from(path),
+        };
+        self.cwd.get().join(path)
+    }
+}
+
+/// A run's working directory.
+#[derive(Clone, Debug)]
+pub struct Cwd(Arc<Mutex<PathBuf>>);
+
+impl Cwd {
+    /// Starts at a folder.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(Arc::new(Mutex::new(path.into())))
+    }
+
+    /// Where the run is.
+    pub fn get(&self) -> PathBuf {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Moves the run.
+    pub fn set(&self, path: PathBuf) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+}
