@@ -155,3 +155,6 @@ pub fn read_config(node: &Node) -> Result<McpConfig, Problem> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,8 +58,9 @@ impl Origin {
 /// Where within an origin: what decides between two definitions of one name and one origin. Higher wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
-    /// An `agents` object in a settings file: any file of the same layer wins over it.
-    Settings,
+    /// An `agents` object in a settings file: any file of the same layer wins over it. Of several settings files the
+    /// later in the order of layers does.
+    Settings(u16),
     /// A folder given with `--add-dir`; a later one on the command line loses to an earlier one.
     AddedDir(std::cmp::Reverse<u16>),
     /// An agents folder; for projects, the number of folders from the root down to it, so that the nearest wins.
@@ -102,15 +103,15 @@ mod tests {
         use std::cmp::Reverse;
         let order = [
             source(Origin::BuiltIn, Standing::Folder(0), "x"),
-            source(Origin::User, Standing::Settings, "s"),
+            source(Origin::User, Standing::Settings(0), "s"),
             source(Origin::User, Standing::Folder(0), "b.md"),
             source(Origin::User, Standing::Folder(0), "a.md"),
-            source(Origin::Project, Standing::Settings, "s"),
+            source(Origin::Project, Standing::Settings(0), "s"),
             source(Origin::Project, Standing::AddedDir(Reverse(1)), "a.md"),
             source(Origin::Project, Standing::AddedDir(Reverse(0)), "a.md"),
             source(Origin::Project, Standing::Folder(2), "a.md"),
             source(Origin::Project, Standing::Folder(3), "z.md"),
-            source(Origin::Flag, Standing::Settings, "s"),
+            source(Origin::Flag, Standing::Settings(0), "s"),
             source(Origin::Managed, Standing::Folder(0), "m.md"),
         ];
         for (weaker, pair) in order.windows(2).enumerate() {

@@ -80,21 +80,19 @@ pub enum Lookup<'r> {
 impl Registry {
     /// Lets the definitions compete: by origin, then nearness, then path.
     pub fn build(findings: Findings) -> Self {
-        let Findings { definitions, mut failed, mut documents, mut diagnostics } = findings;
-        let mut by_name: BTreeMap<Box<str>, Vec<AgentDefinition>> = BTreeMap::new();
+        let Findings { mut definitions, mut failed, mut documents, mut diagnostics } = findings;
+        // Of those with one name the strongest comes first, and wins.
+        definitions.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| b.source.strength(&a.source)));
+        let mut active: Vec<AgentDefinition> = Vec::with_capacity(definitions.len());
+        let mut shadowed = Vec::new();
         for definition in definitions {
-            by_name.entry(definition.name.clone()).or_default().push(definition);
-        }
-        let (mut active, mut shadowed) = (Vec::with_capacity(by_name.len()), Vec::new());
-        for (_, mut same) in by_name {
-            same.sort_by(|a, b| b.source.strength(&a.source));
-            let mut same = same.into_iter();
-            let Some(winner) = same.next() else { continue };
-            for loser in same {
-                diagnostics.push(shadow_report(&loser, &winner));
-                shadowed.push(Shadowed { definition: loser, by: winner.source.clone() });
+            match active.last() {
+                Some(winner) if winner.name == definition.name => {
+                    diagnostics.push(shadow_report(&definition, winner));
+                    shadowed.push(Shadowed { by: winner.source.clone(), definition });
+                }
+                Some(_) | None => active.push(definition),
             }
-            active.push(winner);
         }
         active.sort_by(|a, b| collate::compare(&a.name, &b.name));
         shadowed.sort_by(|a, b| collate::compare(&a.definition.name, &b.definition.name));

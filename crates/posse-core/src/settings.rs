@@ -12,7 +12,7 @@ use crate::node::{Node, Value};
 use crate::origin::Origin;
 use crate::permission::Mode;
 use crate::suggest;
-use crate::tools::ToolPattern;
+use crate::tools::{Scope, ToolPattern, split_entries};
 
 /// The layers, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,60 +191,32 @@ fn apply(settings: &mut Settings, root: &Node, by: &SetIn, problems: &mut Vec<Pr
             },
             "availableModels" => match node.scalars() {
                 Some(mut models) => {
-                    let earlier = settings.available_models.take();
+                    // What the administrator allows is not for others to add to.
+                    let counts = |layer| by.layer != Layer::Managed || layer == Layer::Managed;
+                    let earlier = settings.available_models.take().filter(|set| counts(set.by.layer));
                     models.splice(0..0, earlier.map(|set| set.value).unwrap_or_default());
                     settings.available_models = Some(Set { value: models, by: by.clone() });
                 }
                 None => problems.push(wrong("availableModels", "a list of models", node)),
             },
             "enabledPlugins" => plugins(settings, node, by, problems),
-            "pluginConfigs" => {
-                for plugin in node.as_map().unwrap_or_default() {
-                    let options = plugin.node.get("options").unwrap_or(&plugin.node).scalar_pairs();
-                    settings.plugin_configs.push((plugin.key.clone(), options));
-                }
-            }
-            "env" => {
-                for (name, value) in node.scalar_pairs() {
-                    settings.env.retain(|(earlier, _)| *earlier != name);
-                    settings.env.push((name, Set { value, by: by.clone() }));
-                }
-            }
+            "pluginConfigs" => plugin_configs(settings, node, problems),
+            "env" => env(settings, node, by, problems),
             "autoMemoryEnabled" => match node.as_bool() {
                 Some(enabled) => settings.memory_off = (!enabled).then(|| by.clone()),
                 None => problems.push(wrong("autoMemoryEnabled", "true or false", node)),
             },
-            "strictPluginOnlyCustomization" => {
-                admin_only(entry.key_span, by, "strictPluginOnlyCustomization", problems, || {
-                    settings.plugin_only = plugin_only(node);
-                    settings.plugin_only_by = Some(by.clone());
-                })
+            "strictPluginOnlyCustomization" | "disableSideloadFlags" if by.layer != Layer::Managed => {
+                let said = format!("`{}` counts only in managed settings; it is ignored here", entry.key);
+                problems.push(Problem::at(Rule::InvalidSetting, entry.key_span, said));
             }
-            "disableSideloadFlags" => {
-                admin_only(entry.key_span, by, "disableSideloadFlags", problems, || {
-                    settings.no_sideload = (node.as_bool() == Some(true)).then(|| by.clone());
-                })
-            }
+            "strictPluginOnlyCustomization" => plugin_only(settings, node, by, problems),
+            "disableSideloadFlags" => match node.as_bool() {
+                Some(on) => settings.no_sideload = on.then(|| by.clone()),
+                None => problems.push(wrong("disableSideloadFlags", "true or false", node)),
+            },
             _ => {}
         }
-    }
-}
-
-fn admin_only(
-    span: crate::text::Span,
-    by: &SetIn,
-    key: &str,
-    problems: &mut Vec<Problem>,
-    set: impl FnOnce(),
-) {
-    if by.layer == Layer::Managed {
-        set();
-    } else {
-        problems.push(Problem::at(
-            Rule::InvalidSetting,
-            span,
-            format!("`{key}` counts only in managed settings; it is ignored here"),
-        ));
     }
 }
 
@@ -256,14 +228,69 @@ fn wrong(key: &str, takes: &str, node: &Node) -> Problem {
     )
 }
 
-fn plugin_only(node: &Node) -> PluginOnly {
+fn plugin_only(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut Vec<Problem>) {
+    const KEY: &str = "strictPluginOnlyCustomization";
+    let all = |on: bool| PluginOnly { agents: on, hooks: on, mcp: on, skills: on };
+    let only = &mut settings.plugin_only;
     match &node.value {
-        Value::Bool(on) => PluginOnly { agents: *on, hooks: *on, mcp: *on, skills: *on },
-        Value::List(_) => {
-            let has = |kind: &str| node.scalars().is_some_and(|kinds| kinds.iter().any(|k| &**k == kind));
-            PluginOnly { agents: has("agents"), hooks: has("hooks"), mcp: has("mcp"), skills: has("skills") }
+        Value::Bool(on) => *only = all(*on),
+        Value::List(items) => {
+            // A list adds to a list, but takes the place of a mere `true`.
+            if *only == all(true) {
+                *only = all(false);
+            }
+            for item in items {
+                match item.as_text() {
+                    Some("agents") => only.agents = true,
+                    Some("hooks") => only.hooks = true,
+                    Some("mcp") => only.mcp = true,
+                    Some("skills") => only.skills = true,
+                    Some(other) => problems.push(Problem::at(
+                        Rule::InvalidSetting,
+                        item.span,
+                        format!("`{KEY}` knows agents, hooks, mcp and skills, not `{other}`"),
+                    )),
+                    None => problems.push(wrong(KEY, "agents, hooks, mcp and skills", item)),
+                }
+            }
         }
-        Value::Null | Value::Number(_) | Value::Text(_) | Value::Map(_) => PluginOnly::default(),
+        Value::Null | Value::Number(_) | Value::Text(_) | Value::Map(_) => {
+            problems.push(wrong(KEY, "true, false or a list of agents, hooks, mcp and skills", node));
+            return;
+        }
+    }
+    settings.plugin_only_by = Some(by.clone());
+}
+
+/// Options merge by key, as objects do.
+fn plugin_configs(settings: &mut Settings, node: &Node, problems: &mut Vec<Problem>) {
+    let Some(plugins) = node.as_map() else {
+        problems.push(wrong("pluginConfigs", "an object of plugins and their options", node));
+        return;
+    };
+    for plugin in plugins {
+        let options = plugin.node.get("options").unwrap_or(&plugin.node).scalar_pairs();
+        let place = settings.plugin_configs.iter().position(|(id, _)| *id == plugin.key);
+        let mut merged = place.map(|at| settings.plugin_configs.remove(at).1).unwrap_or_default();
+        merged.retain(|(earlier, _)| !options.iter().any(|(key, _)| key == earlier));
+        merged.extend(options);
+        settings.plugin_configs.push((plugin.key.clone(), merged));
+    }
+}
+
+fn env(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut Vec<Problem>) {
+    let Some(variables) = node.as_map() else {
+        problems.push(wrong("env", "an object of names and values", node));
+        return;
+    };
+    for variable in variables {
+        match variable.node.scalar_text() {
+            Some(value) => {
+                settings.env.retain(|(earlier, _)| *earlier != variable.key);
+                settings.env.push((variable.key.clone(), Set { value: value.into(), by: by.clone() }));
+            }
+            None => problems.push(wrong(&format!("env.{}", variable.key), "text", &variable.node)),
+        }
     }
 }
 
@@ -300,10 +327,17 @@ fn permissions(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut 
     }
     if let Some(mode) = node.get("defaultMode") {
         match mode.as_text().and_then(Mode::parse) {
+            Some(Mode::Auto) if by.layer == Layer::Project => problems.push(
+                Problem::at(Rule::InvalidSetting, mode.span, "a project cannot choose `auto`; it is ignored")
+                    .hint("set it in your own settings"),
+            ),
             Some(value) => settings.default_mode = Some(Set { value, by: by.clone() }),
             None => {
                 let names = Mode::ALL.map(Mode::name);
-                let problem = wrong("permissions.defaultMode", &format!("one of {}", names.join(", ")), mode);
+                let got = mode.as_text().map_or_else(|| mode.kind().to_owned(), |word| format!("`{word}`"));
+                let takes = format!("`permissions.defaultMode` takes one of {}", names.join(", "));
+                let said = format!("{takes}, not {got}; it is ignored");
+                let problem = Problem::at(Rule::InvalidSetting, mode.span, said);
                 problems.push(match suggest::closest(mode.as_text().unwrap_or_default(), names) {
                     Some(close) => problem.hint(format!("did you mean `{close}`?")),
                     None => problem,
@@ -312,33 +346,67 @@ fn permissions(settings: &mut Settings, node: &Node, by: &SetIn, problems: &mut 
         }
     }
     if let Some(switch) = node.get("disableBypassPermissionsMode") {
-        let on = switch.as_text() == Some("disable") || switch.as_bool() == Some(true);
-        if on {
-            settings.bypass_disabled = Some(by.clone());
+        match &switch.value {
+            Value::Text(word) if &**word == "disable" => settings.bypass_disabled = Some(by.clone()),
+            Value::Bool(true) => settings.bypass_disabled = Some(by.clone()),
+            Value::Bool(false) | Value::Null => {}
+            Value::Text(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => {
+                let said = "`permissions.disableBypassPermissionsMode` takes \"disable\"; it is ignored";
+                problems.push(Problem::at(Rule::InvalidSetting, switch.span, said));
+            }
         }
     }
 }
 
 /// A deny is never dropped for its form: text, a list, or the object form of older versions.
 fn deny_rules(node: &Node, problems: &mut Vec<Problem>) -> Vec<Box<str>> {
-    let items = match &node.value {
-        Value::List(items) => items.as_slice(),
-        Value::Text(_) | Value::Map(_) => {
-            problems.push(wrong("permissions.deny", "a list of rules", node).hint("read as a list of one"));
-            std::slice::from_ref(node)
+    let read_as_list = |rules: usize| {
+        let said = format!("`permissions.deny` takes a list of rules, not {}", node.kind());
+        Problem::at(Rule::InvalidSetting, node.span, said).hint(format!("read as a list of {rules}"))
+    };
+    match &node.value {
+        Value::List(items) => items.iter().filter_map(|item| deny_rule(item, problems)).collect(),
+        Value::Text(text) => {
+            let rules = split_entries(text);
+            problems.push(read_as_list(rules.len()));
+            rules.into_iter().filter_map(|(_, rule)| text_rule(rule, node, problems)).collect()
         }
-        Value::Null => &[],
+        Value::Map(_) => {
+            problems.push(read_as_list(1));
+            deny_rule(node, problems).into_iter().collect()
+        }
+        Value::Null => Vec::new(),
         Value::Bool(_) | Value::Number(_) => {
             problems.push(wrong("permissions.deny", "a list of rules", node));
-            &[]
+            Vec::new()
         }
-    };
-    items.iter().filter_map(|item| deny_rule(item, problems)).collect()
+    }
+}
+
+/// A rule that looks like one and denies nothing is worse than none: its author relies on it.
+fn text_rule(text: &str, node: &Node, problems: &mut Vec<Problem>) -> Option<Box<str>> {
+    let text = text.trim();
+    let pattern = ToolPattern::parse(text);
+    let several =
+        matches!(&pattern, ToolPattern::Tool { scope: Some(Scope::Agents(agents)), .. } if agents.len() != 1);
+    let at = |said: String| Problem::at(Rule::InvalidSetting, node.span, said);
+    if text.is_empty() {
+        problems.push(at("an empty rule denies nothing".into()));
+        return None;
+    }
+    if ToolPattern::is_unbalanced(text) {
+        let said = format!("unbalanced parentheses: the rule `{text}` denies nothing");
+        problems.push(at(said).hint("write \"Tool\" or \"Tool(pattern)\""));
+    } else if several {
+        let said = format!("a rule names one agent: `{text}` denies nothing");
+        problems.push(at(said).hint("write a rule for each agent"));
+    }
+    Some(text.into())
 }
 
 fn deny_rule(item: &Node, problems: &mut Vec<Problem>) -> Option<Box<str>> {
     if let Some(text) = item.as_text() {
-        return Some(text.trim().into());
+        return text_rule(text, item, problems);
     }
     let first = |keys: &[&str]| keys.iter().find_map(|key| item.text_of(key));
     let Some(tool) = first(&["toolName", "tool", "name"]) else {

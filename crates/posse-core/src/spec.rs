@@ -305,6 +305,7 @@ pub fn resolve(
         background: background.value,
         memory: memory.is_some(),
         mcp_servers: &mcp_servers,
+        deny: &policy.deny,
     };
     Ok(AgentSpec {
         pool: pool::resolve(parent, &request)?,
@@ -382,7 +383,7 @@ fn model(definition: &AgentDefinition, parent: &Parent, call: &Call, policy: &Po
     let id: Box<str> = policy.model_names.id_of(&name).into();
     match &policy.available_models {
         Some(allowed) if !is_available(&name, &id, &allowed.value) => {
-            let replacement = replacement(&name, &allowed.value);
+            let replacement = replacement(&name, &allowed.value, &policy.model_names);
             let file = allowed.by.file.display();
             let note = format!("`{name}` is not among the available models of {file}");
             match replacement {
@@ -398,10 +399,22 @@ fn is_available(name: &str, id: &str, allowed: &[Box<str>]) -> bool {
     allowed.iter().any(|one| one.eq_ignore_ascii_case(name) || one.eq_ignore_ascii_case(id))
 }
 
-/// The newest permitted of the same family: ids carry their version, so the greatest name is the newest.
-fn replacement(name: &str, allowed: &[Box<str>]) -> Option<Box<str>> {
+/// The newest permitted of the same family.
+fn replacement(name: &str, allowed: &[Box<str>], names: &model::Names) -> Option<Box<str>> {
     let family = model::Family::of(name)?;
-    allowed.iter().filter(|one| model::Family::of(one) == Some(family)).max().cloned()
+    let same = allowed.iter().filter(|one| model::Family::of(one) == Some(family));
+    same.max_by_key(|one| age(one)).map(|newest| names.id_of(newest).into())
+}
+
+/// Orders ids of one family, oldest first: by version, then by date. A bare alias stands for the newest there is.
+fn age(id: &str) -> (bool, Vec<u64>, Option<u64>) {
+    const SHORTEST_DATE: usize = 8;
+    let is_alias = model::Family::ALL.iter().any(|family| id.eq_ignore_ascii_case(family.alias()));
+    let numbers = || id.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let version =
+        numbers().filter(|digits| digits.len() < SHORTEST_DATE).filter_map(|digits| digits.parse().ok());
+    let date = numbers().find(|digits| digits.len() >= SHORTEST_DATE).and_then(|digits| digits.parse().ok());
+    (is_alias, version.collect(), date)
 }
 
 fn effort(definition: &AgentDefinition, parent: &Parent, call: &Call) -> Option<Sourced<Effort>> {
@@ -421,22 +434,32 @@ fn approval(
     policy: &Policy,
 ) -> Sourced<Approval> {
     let by_parent = SetBy::Parent(parent.name.clone());
+    let by_definition = SetBy::Definition(definition.location(FieldId::PermissionMode));
     let wanted = match (call.mode, definition.permission_mode) {
         (Some(mode), _) => Some((mode, SetBy::Call)),
-        (None, Some(mode)) => Some((mode, SetBy::Definition(definition.location(FieldId::PermissionMode)))),
+        (None, Some(mode)) => Some((mode, by_definition.clone())),
         (None, None) => None,
     };
     let Some((mode, by)) = wanted else { return Sourced::new(parent.approval, by_parent) };
     if mode == Mode::BypassPermissions
         && let Some(set) = &policy.bypass_disabled
     {
-        let note = format!("bypassPermissions is switched off by {}", set.file.display());
-        return Sourced { value: parent.approval, by: by_parent, note: Some(note) };
+        let note = Some(format!("bypassPermissions is switched off by {}", set.file.display()));
+        return match definition.permission_mode {
+            // The call's wish is void; what the definition says still holds.
+            Some(own) if parent.approval.narrowed_to(own) != parent.approval => {
+                Sourced { value: parent.approval.narrowed_to(own), by: by_definition, note }
+            }
+            Some(_) | None => Sourced { value: parent.approval, by: by_parent, note },
+        };
     }
-    let mut value = parent.approval.narrowed_to(mode);
+    let value = parent.approval.narrowed_to(mode);
     // The call may narrow further what the definition wants, never widen it.
-    if let (Some(_), Some(own)) = (call.mode, definition.permission_mode) {
-        value = value.narrowed_to(own);
+    if let (Some(_), Some(own)) = (call.mode, definition.permission_mode)
+        && value.narrowed_to(own) != value
+    {
+        let note = format!("`{}` was wanted; a call never widens what the definition says", mode.name());
+        return Sourced { value: value.narrowed_to(own), by: by_definition, note: Some(note) };
     }
     if value.mode == mode {
         return Sourced::new(value, by);

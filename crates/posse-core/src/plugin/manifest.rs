@@ -184,6 +184,10 @@ impl Check<'_> {
                 );
                 continue;
             };
+            if !path.ends_with(".md") && path.to_ascii_lowercase().ends_with(".md") {
+                self.refuse(item.span, format!("`{text}` must end in `.md`, in lower case"));
+                continue;
+            }
             if !path.ends_with(".md") {
                 self.problems.push(
                     Problem::at(

@@ -15,10 +15,12 @@ pub struct Variables {
 
 impl Variables {
     fn get(&self, name: &str) -> Option<&str> {
+        // No folder is called nothing: an empty one is not set, and `rm -r ${…}/x` must not become `rm -r /x`.
+        let folder = |path| Some(path).filter(|path: &&str| !path.is_empty());
         match name {
-            "CLAUDE_PLUGIN_ROOT" => Some(&self.root),
-            "CLAUDE_PLUGIN_DATA" => Some(&self.data),
-            "CLAUDE_PROJECT_DIR" => Some(&self.project),
+            "CLAUDE_PLUGIN_ROOT" => folder(&self.root),
+            "CLAUDE_PLUGIN_DATA" => folder(&self.data),
+            "CLAUDE_PROJECT_DIR" => folder(&self.project),
             other => {
                 let key = other.strip_prefix("user_config.")?;
                 self.user_config.iter().find(|(name, _)| &**name == key).map(|(_, value)| &**value)

@@ -1,1 +1,495 @@
+use super::*;
 
+/// The file of a layer, in its usual shape: `user.json`.
+fn file(layer: Layer, text: &str) -> (SettingsFile, Vec<Diagnostic>) {
+    SettingsFile::read(layer, Path::new(&format!("{}.json", layer.word())).into(), text)
+}
+
+/// What the files say together, a line for each setting with the file that set it, then a line for each problem.
+fn said(files: &[(Layer, &str)]) -> Vec<String> {
+    let (files, read): (Vec<_>, Vec<_>) = files.iter().map(|(layer, text)| file(*layer, text)).unzip();
+    let (settings, merged) = merge(&files);
+    let Settings {
+        deny,
+        default_mode,
+        bypass_disabled,
+        model,
+        available_models,
+        plugins,
+        env,
+        memory_off,
+        plugin_only,
+        plugin_configs,
+        plugin_only_by,
+        no_sideload,
+    } = settings;
+    let by = |by: &SetIn| {
+        assert_eq!(by.file.display().to_string(), format!("{}.json", by.layer.word()));
+        format!("[{}]", by.layer.word())
+    };
+    let mut lines = Vec::new();
+    lines.extend(deny.iter().map(|rule| format!("deny {} {}", rule.text, by(&rule.by))));
+    lines.extend(default_mode.iter().map(|mode| format!("mode {} {}", mode.value.name(), by(&mode.by))));
+    lines.extend(bypass_disabled.iter().map(|set| format!("no bypass {}", by(set))));
+    lines.extend(model.iter().map(|model| format!("model {} {}", model.value, by(&model.by))));
+    lines
+        .extend(available_models.iter().map(|set| format!("models {} {}", set.value.join(","), by(&set.by))));
+    lines.extend(plugins.iter().map(|(id, set)| format!("plugin {id}={} {}", set.value, by(&set.by))));
+    lines.extend(env.iter().map(|(name, set)| format!("env {name}={} {}", set.value, by(&set.by))));
+    lines.extend(memory_off.iter().map(|set| format!("no memory {}", by(set))));
+    let PluginOnly { agents, hooks, mcp, skills } = plugin_only;
+    let kinds = [(agents, "agents"), (hooks, "hooks"), (mcp, "mcp"), (skills, "skills")];
+    let kinds: Vec<_> = kinds.into_iter().filter(|(on, _)| *on).map(|(_, kind)| kind).collect();
+    lines.extend(plugin_only_by.iter().map(|set| format!("plugins only {} {}", kinds.join(","), by(set))));
+    assert!(plugin_only_by.is_some() || kinds.is_empty(), "set by nobody");
+    for (plugin, options) in &plugin_configs {
+        let options: Vec<_> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        lines.push(format!("config {plugin} {}", options.join(",")));
+    }
+    lines.extend(no_sideload.iter().map(|set| format!("no sideload {}", by(set))));
+    lines.extend(read.iter().flatten().chain(&merged).map(|one| {
+        let at = one.location.unwrap();
+        let hint = one.hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
+        format!(
+            "! {}:{}:{} {} {}{hint}",
+            one.file.display(),
+            at.line,
+            at.column,
+            one.rule.info().id,
+            one.text
+        )
+    }));
+    lines
+}
+
+#[track_caller]
+fn check(files: &[(Layer, &str)], want: &[&str]) {
+    assert_eq!(said(files), want, "\n--- of\n{files:#?}");
+}
+
+const LAYERS: [Layer; 5] = [Layer::User, Layer::Project, Layer::Local, Layer::Flag, Layer::Managed];
+
+// ── Layers ──
+
+#[test]
+fn layers_are_ordered_and_know_the_origin_of_their_agents() {
+    assert!(LAYERS.is_sorted());
+    let origins = LAYERS.map(|layer| format!("{} {}", layer.word(), layer.origin().word())).join(", ");
+    assert_eq!(origins, "user user, project project, local project, flag flag, managed managed");
+}
+
+#[test]
+fn of_any_two_layers_the_stronger_sets_a_single_value_whichever_comes_first() {
+    let text = |layer: Layer| {
+        let word = layer.word();
+        format!(
+            r#"{{"model": "{word}", "permissions": {{"defaultMode": "plan"}}, "autoMemoryEnabled": false}}"#
+        )
+    };
+    for (place, stronger) in LAYERS.into_iter().enumerate() {
+        for weaker in &LAYERS[..place] {
+            let (weak, strong) = (text(*weaker), text(stronger));
+            let word = stronger.word();
+            let want = [
+                format!("mode plan [{word}]"),
+                format!("model {word} [{word}]"),
+                format!("no memory [{word}]"),
+            ];
+            let files = [(*weaker, &*weak), (stronger, &*strong)];
+            assert_eq!(said(&files), want);
+            assert_eq!(said(&[files[1], files[0]]), want, "the order of the files plays no part");
+        }
+    }
+    // Silence leaves what a weaker layer said; the opposite takes it back.
+    check(&[(Layer::User, r#"{"model": "a"}"#), (Layer::Managed, "{}")], &["model a [user]"]);
+    let on = r#"{"autoMemoryEnabled": true}"#;
+    check(&[(Layer::User, r#"{"autoMemoryEnabled": false}"#), (Layer::Local, on)], &[]);
+    check(&[(Layer::User, on), (Layer::Local, r#"{"autoMemoryEnabled": false}"#)], &["no memory [local]"]);
+}
+
+#[test]
+fn lists_add_up_and_every_rule_remembers_its_file() {
+    check(
+        &[
+            (Layer::Managed, r#"{"permissions": {"deny": ["Bash(rm:*)"]}}"#),
+            (Layer::User, r#"{"permissions": {"deny": ["WebFetch", "Agent(x)"]}}"#),
+            (Layer::Project, r#"{"permissions": {"deny": ["WebFetch"]}}"#),
+            (Layer::Local, r#"{"permissions": {"deny": []}}"#),
+        ],
+        &[
+            "deny WebFetch [user]",
+            "deny Agent(x) [user]",
+            "deny WebFetch [project]",
+            "deny Bash(rm:*) [managed]",
+        ],
+    );
+    check(
+        &[
+            (Layer::User, r#"{"availableModels": ["haiku"]}"#),
+            (Layer::Local, r#"{"availableModels": ["opus"]}"#),
+        ],
+        &["models haiku,opus [local]"],
+    );
+    // Unless the administrator lists them: a limit is not for others to widen.
+    check(
+        &[
+            (Layer::User, r#"{"availableModels": ["opus"]}"#),
+            (Layer::Managed, r#"{"availableModels": ["haiku"]}"#),
+        ],
+        &["models haiku [managed]"],
+    );
+    check(
+        &[
+            (Layer::Managed, r#"{"availableModels": ["haiku"]}"#),
+            (Layer::Managed, r#"{"availableModels": ["opus"]}"#),
+        ],
+        &["models haiku,opus [managed]"],
+    );
+    check(
+        &[(Layer::User, r#"{"availableModels": ["opus"]}"#), (Layer::Managed, r#"{"availableModels": []}"#)],
+        &["models  [managed]"],
+    );
+}
+
+#[test]
+fn objects_merge_by_key() {
+    check(
+        &[
+            (
+                Layer::User,
+                r#"{"enabledPlugins": {"a@m": true, "b@m": true}, "env": {"A": "user", "B": "user"}}"#,
+            ),
+            (
+                Layer::Project,
+                r#"{"enabledPlugins": {"b@m": false, "c@m": true}, "env": {"B": "project", "N": 5}}"#,
+            ),
+            (Layer::Managed, r#"{"enabledPlugins": {"c@m": false}, "env": {"A": "managed", "T": true}}"#),
+        ],
+        &[
+            "plugin a@m=true [user]",
+            "plugin b@m=false [project]",
+            "plugin c@m=false [managed]",
+            "env B=project [project]",
+            "env N=5 [project]",
+            "env A=managed [managed]",
+            "env T=true [managed]",
+        ],
+    );
+    check(
+        &[
+            (
+                Layer::User,
+                r#"{"pluginConfigs": {"p@m": {"options": {"a": "user", "b": "user"}}, "q": {"c": 1}}}"#,
+            ),
+            (Layer::Project, r#"{"pluginConfigs": {"p@m": {"options": {"b": "project"}}}}"#),
+        ],
+        &["config q c=1", "config p@m a=user,b=project"],
+    );
+}
+
+#[test]
+fn a_plugins_options_are_found_with_and_without_its_marketplace() {
+    let text = r#"{"pluginConfigs": {"p@m": {"options": {"a": 1}}, "q": {"b": 2}, "pq": {"c": 3}}}"#;
+    let (settings, _) = merge(&[file(Layer::User, text).0]);
+    let of = |name: &str| settings.plugin_config(name).iter().map(|(key, _)| &**key).collect::<String>();
+    assert_eq!([of("p"), of("q"), of("pq"), of("m"), of("")], ["a", "b", "c", "", ""]);
+}
+
+// ── Denials ──
+
+#[test]
+fn a_denial_is_never_lost_for_its_form() {
+    let as_list = "! user.json:1:26 invalid-setting `permissions.deny` takes a list of rules, not";
+    let old = "old-spelling a rule as an object: the form of older versions";
+    for (deny, want) in [
+        (r#"["Bash", " Read "]"#, vec!["deny Bash [user]".to_owned(), "deny Read [user]".into()]),
+        (
+            r#""Bash(rm -rf:*)""#,
+            vec!["deny Bash(rm -rf:*) [user]".into(), format!("{as_list} text (read as a list of 1)")],
+        ),
+        (
+            r#""Bash(rm, x), Read WebFetch""#,
+            vec![
+                "deny Bash(rm, x) [user]".into(),
+                "deny Read [user]".into(),
+                "deny WebFetch [user]".into(),
+                format!("{as_list} text (read as a list of 3)"),
+            ],
+        ),
+        (
+            r#"{"tool": "Bash"}"#,
+            vec![
+                "deny Bash [user]".into(),
+                format!("{as_list} a mapping (read as a list of 1)"),
+                format!("! user.json:1:26 {old} (write \"Bash\")"),
+            ],
+        ),
+        (
+            r#"["Edit", {"toolName": "Bash", "ruleContent": "rm:*"}, {"tool": "Task", "agent": "x"}]"#,
+            vec![
+                "deny Edit [user]".into(),
+                "deny Bash(rm:*) [user]".into(),
+                "deny Task(x) [user]".into(),
+                format!("! user.json:1:35 {old} (write \"Bash(rm:*)\")"),
+                format!("! user.json:1:80 {old} (write \"Task(x)\")"),
+            ],
+        ),
+        // A condition that is not understood makes the rule broader, not void.
+        (
+            r#"[{"name": "Bash", "ruleContent": ["a", "b"]}]"#,
+            vec!["deny Bash [user]".into(), format!("! user.json:1:27 {old} (write \"Bash\")")],
+        ),
+        ("null", vec![]),
+        ("[]", vec![]),
+    ] {
+        let text = format!(r#"{{"permissions": {{"deny": {deny}}}}}"#);
+        let want: Vec<&str> = want.iter().map(String::as_str).collect();
+        check(&[(Layer::User, &text)], &want);
+    }
+}
+
+#[test]
+fn a_denial_that_cannot_work_is_reported_and_costs_only_itself() {
+    let rules = r#""permissions.deny" takes"#.replace('"', "`");
+    for (deny, said) in [
+        ("5", format!("26 invalid-setting {rules} a list of rules, not a number; it is ignored")),
+        ("true", format!("26 invalid-setting {rules} a list of rules, not true or false; it is ignored")),
+        (
+            r#"[5, "Bash"]"#,
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a number; it is ignored"#),
+        ),
+        (
+            r#"[["Read"], "Bash"]"#,
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a list; it is ignored"#),
+        ),
+        (
+            r#"[{"path": "x"}, "Bash"]"#,
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a mapping; it is ignored"#),
+        ),
+        (r#"["", "Bash"]"#, "27 invalid-setting an empty rule denies nothing".into()),
+    ] {
+        let text = format!(r#"{{"permissions": {{"deny": {deny}}}}}"#);
+        let said = format!("! user.json:1:{said}");
+        let kept = deny.contains("Bash").then_some("deny Bash [user]");
+        check(&[(Layer::User, &text)], &kept.into_iter().chain([&*said]).collect::<Vec<_>>());
+    }
+    // Kept, in case somebody counts on seeing it, but not without a word.
+    check(
+        &[(Layer::User, r#"{"permissions": {"deny": ["Bash(rm", "Agent(a, b)"]}}"#)],
+        &[
+            "deny Bash(rm [user]",
+            "deny Agent(a, b) [user]",
+            "! user.json:1:27 invalid-setting unbalanced parentheses: the rule `Bash(rm` denies nothing \
+             (write \"Tool\" or \"Tool(pattern)\")",
+            "! user.json:1:38 invalid-setting a rule names one agent: `Agent(a, b)` denies nothing \
+             (write a rule for each agent)",
+        ],
+    );
+}
+
+#[test]
+fn denials_are_understood_like_tools_in_a_list() {
+    let text = r#"{"permissions": {"deny": ["Task(x)", "mcp__github", "*", "Bash(rm:*)", "KillShell"]}}"#;
+    let (settings, _) = merge(&[file(Layer::Project, text).0]);
+    for rule in &settings.deny {
+        assert_eq!(rule.pattern, ToolPattern::parse(&rule.text));
+    }
+    let ToolPattern::Tool { name, scope } = &settings.deny[0].pattern else { panic!("Task(x) is a tool") };
+    assert_eq!((&**name, scope), ("Agent", &Some(Scope::Agents(vec!["x".into()]))));
+}
+
+// ── The administrator's ──
+
+#[test]
+fn what_only_the_administrator_may_set_is_ignored_elsewhere_and_said() {
+    let text = "{\n  \"strictPluginOnlyCustomization\": true,\n  \"disableSideloadFlags\": true\n}";
+    for layer in [Layer::User, Layer::Project, Layer::Local, Layer::Flag] {
+        let said = |line: u32, key: &str| {
+            let file = layer.word();
+            format!(
+                "! {file}.json:{line}:3 invalid-setting `{key}` counts only in managed settings; it is ignored here"
+            )
+        };
+        check(
+            &[(layer, text)],
+            &[&said(2, "strictPluginOnlyCustomization"), &said(3, "disableSideloadFlags")],
+        );
+    }
+    check(
+        &[(Layer::Managed, text)],
+        &["plugins only agents,hooks,mcp,skills [managed]", "no sideload [managed]"],
+    );
+}
+
+#[test]
+fn what_is_kept_to_plugins_can_be_listed_and_adds_up() {
+    let only = |value: &str| format!(r#"{{"strictPluginOnlyCustomization": {value}}}"#);
+    for (values, want) in [
+        (&["true"][..], &["plugins only agents,hooks,mcp,skills [managed]"][..]),
+        (&["false"], &["plugins only  [managed]"]),
+        (&[r#"["agents", "mcp"]"#], &["plugins only agents,mcp [managed]"]),
+        (&[r#"["agents"]"#, r#"["hooks"]"#], &["plugins only agents,hooks [managed]"]),
+        (&["true", "false"], &["plugins only  [managed]"]),
+        (&["true", r#"["hooks"]"#], &["plugins only hooks [managed]"]),
+        (
+            &[r#"["agent", "mcp", 5]"#],
+            &[
+                "plugins only mcp [managed]",
+                "! managed.json:1:36 invalid-setting `strictPluginOnlyCustomization` knows agents, hooks, mcp and \
+                 skills, not `agent`",
+                "! managed.json:1:52 invalid-setting `strictPluginOnlyCustomization` takes agents, hooks, mcp and \
+                 skills, not a number; it is ignored",
+            ],
+        ),
+        // A policy that is mistyped must not look as if it were in force.
+        (
+            &[r#""agents""#],
+            &[
+                "! managed.json:1:35 invalid-setting `strictPluginOnlyCustomization` takes true, false or a list of \
+               agents, hooks, mcp and skills, not text; it is ignored",
+            ],
+        ),
+    ] {
+        let texts: Vec<String> = values.iter().map(|value| only(value)).collect();
+        let files: Vec<_> = texts.iter().map(|text| (Layer::Managed, text.as_str())).collect();
+        check(&files, want);
+    }
+}
+
+#[test]
+fn bypass_can_be_switched_off_anywhere_and_on_again_nowhere() {
+    let switch = |value: &str| format!(r#"{{"permissions": {{"disableBypassPermissionsMode": {value}}}}}"#);
+    let (off, on) = (switch(r#""disable""#), switch("false"));
+    check(&[(Layer::User, &off)], &["no bypass [user]"]);
+    check(&[(Layer::User, &switch("true"))], &["no bypass [user]"]);
+    check(&[(Layer::Project, &off), (Layer::Local, &on)], &["no bypass [project]"]);
+    check(&[(Layer::Managed, &off), (Layer::Local, &on)], &["no bypass [managed]"]);
+    for value in [r#""enable""#, "1", "[]"] {
+        check(
+            &[(Layer::User, &switch(value))],
+            &[
+                "! user.json:1:50 invalid-setting `permissions.disableBypassPermissionsMode` takes \"disable\"; it is \
+               ignored",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_project_cannot_choose_the_mode_that_judges_for_itself() {
+    let auto = r#"{"permissions": {"defaultMode": "auto"}}"#;
+    for layer in [Layer::User, Layer::Local, Layer::Flag, Layer::Managed] {
+        check(&[(layer, auto)], &[&format!("mode auto [{}]", layer.word())]);
+    }
+    check(
+        &[(Layer::User, r#"{"permissions": {"defaultMode": "plan"}}"#), (Layer::Project, auto)],
+        &[
+            "mode plan [user]",
+            "! project.json:1:33 invalid-setting a project cannot choose `auto`; it is ignored \
+             (set it in your own settings)",
+        ],
+    );
+}
+
+// ── Mistakes ──
+
+#[test]
+fn a_wrong_type_is_reported_where_it_stands_and_costs_only_itself() {
+    let modes = "plan, dontAsk, default, bubble, acceptEdits, auto, bypassPermissions";
+    let text = r#"{
+  "model": 5,
+  "availableModels": "opus",
+  "enabledPlugins": [],
+  "env": ["A=1"],
+  "pluginConfigs": "x",
+  "autoMemoryEnabled": "no",
+  "permissions": {"defaultMode": "acceptEdit", "deny": ["Bash"]},
+  "disableSideloadFlags": "yes",
+  "unknown": {"is": "fine"}
+}"#;
+    check(
+        &[(Layer::Managed, text)],
+        &[
+            "deny Bash [managed]",
+            "! managed.json:2:12 invalid-setting `model` takes text, not a number; it is ignored",
+            "! managed.json:3:22 invalid-setting `availableModels` takes a list of models, not text; it is ignored",
+            "! managed.json:4:21 invalid-setting `enabledPlugins` takes an object of `name@marketplace` and true or \
+             false, not a list; it is ignored",
+            "! managed.json:5:10 invalid-setting `env` takes an object of names and values, not a list; it is ignored",
+            "! managed.json:6:20 invalid-setting `pluginConfigs` takes an object of plugins and their options, not \
+             text; it is ignored",
+            "! managed.json:7:24 invalid-setting `autoMemoryEnabled` takes true or false, not text; it is ignored",
+            &format!(
+                "! managed.json:8:34 invalid-setting `permissions.defaultMode` takes one of {modes}, not `acceptEdit`; it is \
+                 ignored (did you mean `acceptEdits`?)"
+            ),
+            "! managed.json:9:27 invalid-setting `disableSideloadFlags` takes true or false, not text; it is ignored",
+        ],
+    );
+    check(
+        &[(Layer::User, r#"{"enabledPlugins": {"a": true, "b": "yes"}, "env": {"A": "1", "B": ["x"]}}"#)],
+        &[
+            "plugin a=true [user]",
+            "env A=1 [user]",
+            "! user.json:1:37 invalid-setting `enabledPlugins.b` takes true or false, not text; it is ignored",
+            "! user.json:1:68 invalid-setting `env.B` takes text, not a list; it is ignored",
+        ],
+    );
+    check(
+        &[(Layer::User, r#"{"permissions": ["Bash"], "model": "kept"}"#)],
+        &[
+            "model kept [user]",
+            "! user.json:1:17 invalid-setting `permissions` takes an object, not a list; it is ignored",
+        ],
+    );
+    check(
+        &[(Layer::User, r#"{"permissions": {"defaultMode": 5}}"#)],
+        &[&format!(
+            "! user.json:1:33 invalid-setting `permissions.defaultMode` takes one of {modes}, not a number; it is ignored"
+        )],
+    );
+    // A wrong value takes nothing from a weaker layer that had a right one.
+    check(
+        &[(Layer::User, r#"{"model": "a"}"#), (Layer::Local, r#"{"model": null}"#)],
+        &[
+            "model a [user]",
+            "! local.json:1:11 invalid-setting `model` takes text, not nothing; it is ignored",
+        ],
+    );
+}
+
+#[test]
+fn comments_and_trailing_commas_are_read_and_said() {
+    check(
+        &[(Layer::User, "{\n  // mine\n  \"model\": \"a\",\n}")],
+        &[
+            "model a [user]",
+            "! user.json:2:3 json-comment a comment or a trailing comma: not strict JSON \
+             (posse reads it, other tools drop the whole file)",
+        ],
+    );
+    check(
+        &[(Layer::User, r#"{"model": "a", "model": "b"}"#)],
+        &["model b [user]", "! user.json:1:2 duplicate-key this key stands again below; the last one counts"],
+    );
+}
+
+#[test]
+fn a_file_that_says_nothing_leaves_the_others_alone() {
+    for text in ["", "  \n", "{}"] {
+        check(&[(Layer::Local, text), (Layer::User, r#"{"model": "a"}"#)], &["model a [user]"]);
+    }
+    for (text, kind) in [("[]", "a list"), ("5", "a number"), ("\"x\"", "text"), ("null", "nothing")] {
+        check(
+            &[(Layer::Local, text), (Layer::User, r#"{"model": "a"}"#)],
+            &[
+                "model a [user]",
+                &format!("! local.json:1:1 invalid-setting settings are an object; this is {kind}"),
+            ],
+        );
+    }
+    let (broken, problems) = file(Layer::User, "{\"model\": \n}");
+    assert!(broken.root.is_none());
+    assert_eq!(problems.iter().map(|one| one.rule).collect::<Vec<_>>(), [Rule::JsonSyntax]);
+    assert_eq!(problems[0].location.map(|at| at.line), Some(2));
+}

@@ -8,7 +8,7 @@ use std::fmt;
 use super::{Parent, Policy};
 use crate::definition::{AgentDefinition, ToolEntry};
 use crate::mcp::McpServer;
-use crate::settings::SetIn;
+use crate::settings::{DenyRule, SetIn};
 use crate::text::{self, Location};
 use crate::tools::{
     self, Capability, Limit, McpFilter, McpPattern, Scope, Subagents, ToolFacts, ToolPattern,
@@ -157,8 +157,13 @@ pub fn session_pool(policy: &Policy) -> Pool {
     for rule in &policy.deny {
         let why = || Why::DenyRule { rule: rule.text.clone(), by: rule.by.clone() };
         match &rule.pattern {
-            ToolPattern::All => pool.remove(|_| Some(why())),
-            ToolPattern::Tool { name, scope: None } => pool.remove(|tool| (tool.name == &**name).then(why)),
+            ToolPattern::All => {
+                pool.remove(|_| Some(why()));
+                pool.capability.mcp.push(McpFilter { allow: None, deny: vec![McpPattern::all()] });
+            }
+            ToolPattern::Tool { name, scope: None } => pool.remove(|tool| denies(name, tool).then(why)),
+            // With an argument it is judged at the call, like other tools' below.
+            ToolPattern::Mcp(_) if rule.text.contains('(') => {}
             ToolPattern::Mcp(pattern) => {
                 pool.note(rule.text.clone(), Verb::Removed, why());
                 pool.capability.mcp.push(McpFilter { allow: None, deny: vec![pattern.clone()] });
@@ -170,6 +175,32 @@ pub fn session_pool(policy: &Policy) -> Pool {
     pool
 }
 
+/// Whether the name in a deny rule means a tool; `*` in it stands for anything.
+fn denies(rule: &str, tool: &ToolFacts) -> bool {
+    let fits = |name: &str| match rule.split_once('*') {
+        None => name == rule,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| ends_like(name, rest)),
+    };
+    fits(tool.name) || (rule.contains('*') && tool.aliases.iter().any(|alias| fits(alias)))
+}
+
+/// Whether a text, after anything at all, goes on like a pattern.
+fn ends_like(text: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => text.ends_with(pattern),
+        Some((piece, rest)) => text.find(piece).is_some_and(|at| ends_like(&text[at + piece.len()..], rest)),
+    }
+}
+
+/// The deny rule that takes away all tools of a server, if any.
+fn server_denied<'a>(name: &str, rules: &'a [DenyRule]) -> Option<&'a DenyRule> {
+    rules.iter().find(|rule| match &rule.pattern {
+        ToolPattern::All => true,
+        ToolPattern::Mcp(pattern) => pattern.covers(&McpPattern::server(name)),
+        ToolPattern::Tool { .. } => false,
+    })
+}
+
 /// Everything the pool depends on besides the parent.
 pub(super) struct Request<'a> {
     pub(super) definition: &'a AgentDefinition,
@@ -179,6 +210,7 @@ pub(super) struct Request<'a> {
     pub(super) background: bool,
     pub(super) memory: bool,
     pub(super) mcp_servers: &'a [McpServer],
+    pub(super) deny: &'a [DenyRule],
 }
 
 /// Resolves the pool of an agent that `parent` starts.
@@ -208,8 +240,17 @@ pub(super) fn resolve(parent: &Parent, request: &Request<'_>) -> Result<Pool, Em
         return Err(empty);
     }
     for server in request.mcp_servers {
-        pool.note(format!("mcp__{}__*", server.name()), Verb::Added, Why::OwnServer);
-        pool.own_servers.push(server.name().into());
+        let subject = format!("mcp__{}__*", server.name());
+        match server_denied(server.name(), request.deny) {
+            Some(rule) => {
+                let why = Why::DenyRule { rule: rule.text.clone(), by: rule.by.clone() };
+                pool.note(subject, Verb::Removed, why);
+            }
+            None => {
+                pool.note(subject, Verb::Added, Why::OwnServer);
+                pool.own_servers.push(server.name().into());
+            }
+        }
     }
     Ok(pool)
 }
@@ -237,7 +278,11 @@ fn deny(pool: &mut Pool, definition: &AgentDefinition) {
             }
             ToolPattern::Mcp(pattern) => {
                 pool.note(entry.text.clone(), Verb::Removed, why());
-                patterns.push(pattern.clone());
+                let whole = entry.text.split('(').next().map(ToolPattern::parse);
+                patterns.push(match whole {
+                    Some(ToolPattern::Mcp(whole)) => whole,
+                    Some(ToolPattern::All | ToolPattern::Tool { .. }) | None => pattern.clone(),
+                });
             }
         }
     }
@@ -310,9 +355,14 @@ fn report_unmatched(pool: &mut Pool, list: &[ToolEntry], parent: &Parent, defini
         let at = at(definition, entry);
         match &entry.pattern {
             ToolPattern::All => {}
-            ToolPattern::Mcp(_) => {
+            ToolPattern::Mcp(pattern) if pool.capability.may_admit(pattern) => {
                 pool.note(entry.text.clone(), Verb::Kept, Why::Listed { entry: entry.text.clone(), at });
             }
+            ToolPattern::Mcp(pattern) if !parent.capability.may_admit(pattern) => {
+                pool.note(entry.text.clone(), Verb::Ignored, Why::NotInParent(parent.name.clone()));
+            }
+            // Taken away by `disallowedTools`, which has said so.
+            ToolPattern::Mcp(_) => {}
             ToolPattern::Tool { name, .. } => match tools::find(name) {
                 None => pool.note(entry.text.clone(), Verb::Ignored, Why::NoSuchTool { at }),
                 Some(tool) if parent.capability.grant(tool.name).is_none() => {
@@ -333,17 +383,18 @@ fn empty_pool(
     request: &Request<'_>,
 ) -> Option<EmptyPool> {
     let definition = request.definition;
-    let closed_to_mcp = pool.capability.is_closed_to_mcp();
+    let has_server = |server: &McpServer| server_denied(server.name(), request.deny).is_none();
     if list.is_empty()
         || !pool.capability.grants.is_empty()
-        || !closed_to_mcp
-        || !request.mcp_servers.is_empty()
+        || !pool.capability.is_closed_to_mcp()
+        || request.mcp_servers.iter().any(has_server)
     {
         return None;
     }
     let emptied_by_denylist = list.iter().any(|entry| match &entry.pattern {
         ToolPattern::Tool { name, .. } => available.grant(name).is_some(),
-        ToolPattern::All | ToolPattern::Mcp(_) => false,
+        ToolPattern::Mcp(pattern) => available.may_admit(pattern),
+        ToolPattern::All => false,
     });
     if emptied_by_denylist {
         return None;

@@ -3,6 +3,8 @@
 //! A capability is built from a parent's by intersection: tools fall away, limits are added, MCP filters pile up.
 //! There is no operation that widens one, so "a child never has more than its parent" needs no check at run time.
 
+use std::collections::BTreeSet;
+
 use super::known::ToolFacts;
 use super::pattern::{McpPattern, Scope};
 
@@ -38,11 +40,6 @@ impl McpFilter {
             self.allow.as_ref().is_none_or(|allow| allow.iter().any(|pattern| pattern.matches(full_name)));
         listed && !self.deny.iter().any(|pattern| pattern.matches(full_name))
     }
-
-    /// Whether nothing at all can pass.
-    pub fn is_closed(&self) -> bool {
-        self.allow.as_ref().is_some_and(Vec::is_empty)
-    }
 }
 
 /// All an agent may do with tools.
@@ -71,9 +68,22 @@ impl Capability {
         self.mcp.iter().all(|filter| filter.admits(full_name))
     }
 
+    /// Whether any of the MCP tools that `wanted` means could pass, whichever servers there turn out to be.
+    pub fn may_admit(&self, wanted: &McpPattern) -> bool {
+        let mut left = BTreeSet::from([wanted]);
+        for allow in self.mcp.iter().filter_map(|filter| filter.allow.as_ref()) {
+            let both = left.iter().flat_map(|one| allow.iter().filter_map(|other| narrower(one, other)));
+            left = both.collect();
+        }
+        let denied = |one: &McpPattern| {
+            self.mcp.iter().flat_map(|filter| &filter.deny).any(|pattern| pattern.covers(one))
+        };
+        left.into_iter().any(|one| !denied(one))
+    }
+
     /// Whether no MCP tool whatsoever can pass.
     pub fn is_closed_to_mcp(&self) -> bool {
-        self.mcp.iter().any(McpFilter::is_closed)
+        !self.may_admit(&McpPattern::all())
     }
 
     /// Keeps the tools for which `keep` holds.
@@ -109,5 +119,16 @@ impl Capability {
             });
         }
         names
+    }
+}
+
+/// What two patterns have in common: patterns lie within each other or apart.
+fn narrower<'p>(a: &'p McpPattern, b: &'p McpPattern) -> Option<&'p McpPattern> {
+    if a.covers(b) {
+        Some(b)
+    } else if b.covers(a) {
+        Some(a)
+    } else {
+        None
     }
 }

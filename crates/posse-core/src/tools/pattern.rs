@@ -49,6 +49,25 @@ impl McpPattern {
         }
     }
 
+    /// Whether this pattern means every tool that `other` means.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Prefix(prefix), Self::Prefix(name) | Self::Exact(name)) => name.starts_with(&**prefix),
+            (Self::Exact(one), Self::Exact(name)) => one == name,
+            (Self::Exact(_), Self::Prefix(_)) => false,
+        }
+    }
+
+    /// All tools of all servers.
+    pub fn all() -> Self {
+        Self::Prefix(MCP.into())
+    }
+
+    /// All tools of one server.
+    pub fn server(name: &str) -> Self {
+        Self::Prefix(format!("{MCP}{name}__").into())
+    }
+
     fn parse(entry: &str) -> Option<Self> {
         let rest = entry.strip_prefix(MCP)?;
         if let Some(prefix) = entry.strip_suffix('*') {

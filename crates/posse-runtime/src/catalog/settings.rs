@@ -75,7 +75,7 @@ fn places(layout: &Layout, options: &CatalogOptions) -> Vec<(Layer, PathBuf)> {
 
 /// `agents` objects in settings files: the lowest of their layer.
 pub(super) fn agents(files: &[SettingsFile], settings: &Settings, findings: &mut Findings) {
-    for file in files {
+    for (place, file) in files.iter().enumerate() {
         let Some(node) = file.root.as_ref().and_then(|root| root.get("agents")) else { continue };
         if settings.plugin_only.agents && file.layer != Layer::Managed {
             let text = "`agents` is not read: the managed settings allow agents only from plugins and administrators";
@@ -85,7 +85,7 @@ pub(super) fn agents(files: &[SettingsFile], settings: &Settings, findings: &mut
         }
         let source = Source {
             origin: file.layer.origin(),
-            standing: Standing::Settings,
+            standing: Standing::Settings(u16::try_from(place).unwrap_or(u16::MAX)),
             file: Arc::clone(&file.file),
             root: Arc::clone(&file.file),
             plugin: None,

@@ -120,6 +120,9 @@ fn agents_in_settings_files_are_the_weakest_of_their_layer() {
     env.write("project/.claude/settings.json", settings("project settings"));
     let catalog = load(&env, &CatalogOptions::default());
     assert_eq!(&*catalog.registry.get("s").unwrap().description, "project settings");
+    env.write("project/.claude/settings.local.json", settings("local settings"));
+    let catalog = load(&env, &CatalogOptions::default());
+    assert_eq!(&*catalog.registry.get("s").unwrap().description, "local settings");
 }
 
 #[test]
