@@ -48,7 +48,12 @@ impl FailureKind {
     pub fn is_passing(self) -> bool {
         match self {
             Self::RateLimit | Self::Overloaded | Self::Server | Self::Connection | Self::Malformed => true,
-            Self::Auth | Self::Billing | Self::ModelNotFound | Self::TooLong | Self::Invalid | Self::Diverged => false,
+            Self::Auth
+            | Self::Billing
+            | Self::ModelNotFound
+            | Self::TooLong
+            | Self::Invalid
+            | Self::Diverged => false,
         }
     }
 }
@@ -104,7 +109,8 @@ impl RetryPolicy {
         if let Some(asked) = failure.retry_after {
             return (asked <= MOST_PATIENCE).then_some(asked);
         }
-        let doubled = self.first.saturating_mul(1u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
+        let doubled =
+            self.first.saturating_mul(1u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
         Some(doubled.min(self.longest).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0))
     }
 }
@@ -115,7 +121,8 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_limit_and_end() {
-        let policy = RetryPolicy { max_retries: 3, first: Duration::from_secs(1), longest: Duration::from_secs(3) };
+        let policy =
+            RetryPolicy { max_retries: 3, first: Duration::from_secs(1), longest: Duration::from_secs(3) };
         let overloaded = Failure::new(FailureKind::Overloaded, "busy");
         let waits: Vec<_> = (1..=4).map(|attempt| policy.delay(&overloaded, attempt, 1.0)).collect();
         let seconds = |n| Some(Duration::from_secs(n));
@@ -126,7 +133,9 @@ mod tests {
     #[test]
     fn what_cannot_pass_is_not_tried_again_and_providers_are_obeyed() {
         let policy = RetryPolicy::default();
-        for kind in [FailureKind::Auth, FailureKind::Invalid, FailureKind::TooLong, FailureKind::ModelNotFound] {
+        for kind in
+            [FailureKind::Auth, FailureKind::Invalid, FailureKind::TooLong, FailureKind::ModelNotFound]
+        {
             assert_eq!(policy.delay(&Failure::new(kind, ""), 1, 0.5), None);
         }
         let asked = |seconds| Failure {

@@ -22,6 +22,8 @@ pub mod node;
 pub mod origin;
 pub mod permission;
 pub mod plugin;
+pub mod price;
+pub mod prompt;
 pub mod registry;
 pub mod settings;
 pub mod spec;

@@ -30,6 +30,16 @@ impl Family {
         }
     }
 
+    /// The id the alias stands for unless the environment pins another.
+    pub fn default_id(self) -> &'static str {
+        match self {
+            Self::Haiku => "claude-haiku-4-5",
+            Self::Sonnet => "claude-sonnet-4-5",
+            Self::Opus => "claude-opus-4-5",
+            Self::Fable => "claude-fable-5",
+        }
+    }
+
     /// The family a model name belongs to, if its name says so.
     pub fn of(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
@@ -119,6 +129,24 @@ pub struct Names {
 }
 
 impl Names {
+    /// The id to send for a name: aliases become ids, the `[1m]` suffix falls away, everything else stays as written.
+    pub fn wire_id(&self, name: &str) -> Box<str> {
+        let lower = name.to_ascii_lowercase();
+        let base = lower.strip_suffix("[1m]").unwrap_or(&lower);
+        let family = match base {
+            "default" => Some(Family::Sonnet),
+            "best" | "opusplan" => Some(Family::Opus),
+            other => Family::ALL.into_iter().find(|family| family.alias() == other),
+        };
+        match family {
+            Some(family) => match self.id_of(family.alias()) {
+                alias if alias == family.alias() => family.default_id().into(),
+                pinned => pinned.into(),
+            },
+            None => name[..base.len()].into(),
+        }
+    }
+
     /// The id an alias stands for, where the environment pins one; everything else goes to the endpoint as written.
     pub fn id_of<'a>(&'a self, name: &'a str) -> &'a str {
         let lower = name.to_ascii_lowercase();
@@ -163,6 +191,21 @@ mod tests {
             assert_eq!(ModelChoice::parse(name), ModelChoice::Inherit);
         }
         assert_eq!(ModelChoice::parse(" Sonnet ").name(), Some("Sonnet"));
+    }
+
+    #[test]
+    fn what_goes_over_the_wire_is_an_id() {
+        let names = Names { family_ids: [Some("tiny-1".into()), None, None, None] };
+        for (name, want) in [
+            ("haiku", "tiny-1"),
+            ("Sonnet", "claude-sonnet-4-5"),
+            ("sonnet[1m]", "claude-sonnet-4-5"),
+            ("default", "claude-sonnet-4-5"),
+            ("claude-opus-4-1[1m]", "claude-opus-4-1"),
+            ("gpt-5", "gpt-5"),
+        ] {
+            assert_eq!(&*names.wire_id(name), want, "{name}");
+        }
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! exit codes: those are the `posse` crate's.
 
 pub mod catalog;
+pub mod context;
 pub mod model;
+pub mod run;
+pub mod session;
 pub mod tool;
 pub mod world;

@@ -3,6 +3,9 @@
 //! Knows providers and their protocols. Refuses to know what a turn is: one call is one request, and trying again is
 //! the caller's decision.
 
+pub mod rehearsal;
+pub mod retry;
+
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -32,6 +35,8 @@ pub struct Request {
     pub effort: Option<Effort>,
     /// Names the run to the provider, for its own accounts.
     pub session: Box<str>,
+    /// Whether raw events of the provider are wanted.
+    pub raw_events: bool,
 }
 
 /// A part of the system prompt.

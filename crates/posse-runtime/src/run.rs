@@ -1,0 +1,174 @@
+//! A run: one conversation, driven. The turn machine decides; this room does what it says and reports back.
+//!
+//! One task owns the conversation. Tools and requests run in its `JoinSet`, each leaving an IOU: what to feed the machine
+//! if it dies, so that no call waits for an answer nobody will give. Facts are stored, then sent; deltas are only sent.
+
+mod authority;
+mod compact;
+mod driver;
+mod pool;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use posse_core::definition::Effort;
+use posse_core::event::{Fact, Outcome, What};
+use posse_core::failure::RetryPolicy;
+use posse_core::message::{Message, StopReason, ToolCall, Usage};
+use posse_core::price::Price;
+use posse_core::turn::{Limits, Turn};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::model::{Model, SystemPart, Thinking};
+use crate::session::{EntryIds, SessionError, Transcript};
+use crate::tool::ToolCx;
+use crate::world::World;
+
+pub use authority::Authority;
+pub use pool::ToolPool;
+
+/// What a run is made of.
+#[derive(Clone)]
+pub struct RunSetup {
+    /// The surroundings.
+    pub world: Arc<World>,
+    /// Who answers.
+    pub model: Arc<dyn Model>,
+    /// Under which id.
+    pub model_id: Box<str>,
+    /// Which model to turn to when that one is overloaded.
+    pub fallback: Option<Box<str>>,
+    /// The system prompt.
+    pub system: Arc<[SystemPart]>,
+    /// What goes before the first prompt of a new conversation.
+    pub opening: Option<String>,
+    /// The tools.
+    pub tools: ToolPool,
+    /// Who decides on calls.
+    pub authority: Authority,
+    /// Where a turn ends by itself.
+    pub limits: Limits,
+    /// What the whole run may cost, in dollars.
+    pub max_budget_usd: Option<f64>,
+    /// How much to think.
+    pub thinking: Thinking,
+    /// How hard to try.
+    pub effort: Option<Effort>,
+    /// Limit on one answer.
+    pub max_tokens: u32,
+    /// How patiently to try again.
+    pub retry: RetryPolicy,
+    /// How many tokens the model can hold.
+    pub window: u64,
+    /// The tool whose answer ends the turn.
+    pub final_tool: Option<Box<str>>,
+    /// Whether raw events of the provider are wanted.
+    pub raw_events: bool,
+    /// The session.
+    pub session: Box<str>,
+}
+
+/// Something that happened, as observers see it.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What.
+    pub what: What,
+    /// The ids of its entries in the transcript.
+    pub ids: EntryIds,
+}
+
+/// What one model has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens.
+    pub usage: Usage,
+    /// Dollars.
+    pub cost: f64,
+}
+
+/// How a turn ended, with what it took.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// Tokens of this turn.
+    pub usage: Usage,
+    /// Why the model stopped last.
+    pub stop: Option<StopReason>,
+    /// Calls that were refused in this turn.
+    pub denials: Vec<ToolCall>,
+    /// Messages of the user's role in this turn, tool answers counted one by one.
+    pub user_messages: u32,
+    /// Milliseconds of this turn.
+    pub duration_ms: u64,
+}
+
+/// A conversation that can be talked to.
+pub struct Run {
+    setup: RunSetup,
+    turn: Turn,
+    cx: ToolCx,
+    transcript: Transcript,
+    events: UnboundedSender<Event>,
+    /// By model, over the whole run.
+    spent: BTreeMap<Box<str>, Spent>,
+    /// Milliseconds spent waiting for the model, over the whole run.
+    api_ms: u64,
+    /// What the model read in its last request: how full the window is.
+    context_tokens: u64,
+}
+
+impl Run {
+    /// A run that continues `history`, which is empty for a new one.
+    pub fn new(
+        setup: RunSetup,
+        history: Vec<Message>,
+        cx: ToolCx,
+        transcript: Transcript,
+        events: UnboundedSender<Event>,
+    ) -> Self {
+        let turn = Turn::new(history, setup.limits).ending_with(setup.final_tool.as_deref());
+        Self { setup, turn, cx, transcript, events, spent: BTreeMap::new(), api_ms: 0, context_tokens: 0 }
+    }
+
+    /// What was used so far, by model.
+    pub fn spent(&self) -> &BTreeMap<Box<str>, Spent> {
+        &self.spent
+    }
+
+    /// What it cost so far, in dollars.
+    pub fn cost(&self) -> f64 {
+        self.spent.values().map(|spent| spent.cost).sum()
+    }
+
+    /// Milliseconds spent waiting for the model so far.
+    pub fn api_ms(&self) -> u64 {
+        self.api_ms
+    }
+
+    /// Everything said so far.
+    pub fn history(&self) -> &[Message] {
+        self.turn.history()
+    }
+
+    /// Stores a fact, then shows it.
+    fn record(&mut self, fact: Fact) -> Result<(), SessionError> {
+        let ids = self.transcript.record(&fact, &self.setup.world)?;
+        self.show(Event { what: What::Fact(fact), ids });
+        Ok(())
+    }
+
+    fn show(&self, event: Event) {
+        // Nobody listening is no reason to stop working.
+        let _ = self.events.send(event);
+    }
+
+    fn spend(&mut self, model: &str, usage: &Usage) {
+        let spent = self.spent.entry(model.into()).or_default();
+        spent.usage += *usage;
+        spent.cost += Price::of(model).cost(usage);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Summarising a conversation that no longer fits.
+
+use posse_core::event::{Delta, Fact, Trigger, What};
+use posse_core::message::{Block, Message, Role};
+use posse_core::prompt;
+use posse_core::turn::Input;
+use tokio_util::sync::CancellationToken;
+
+use super::{Event, Run};
+use crate::model::retry;
+use crate::session::SessionError;
+
+/// Room that is kept free for the answer, in percent of the window.
+const KEEP_FREE: u64 = 15;
+
+impl Run {
+    /// Whether the next request may not fit.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.turn.history().len() > 2 && self.context_tokens > self.setup.window / 100 * (100 - KEEP_FREE)
+    }
+
+    /// Replaces the conversation by a summary of it; `false` if the model would not give one.
+    pub async fn compact(
+        &mut self,
+        trigger: Trigger,
+        extra: Option<&str>,
+        stop: &CancellationToken,
+    ) -> Result<bool, SessionError> {
+        self.show(Event { what: What::Delta(Delta::Compacting), ids: Vec::new() });
+        let mut messages = self.turn.history().to_vec();
+        let ask = Block::Text(prompt::compaction(extra));
+        match messages.last_mut() {
+            Some(last) if last.role == Role::User => last.blocks.push(ask),
+            Some(_) | None => messages.push(Message { role: Role::User, blocks: vec![ask] }),
+        }
+        let request = self.request(messages);
+        let options = retry::Options { policy: self.setup.retry, fallback: self.setup.fallback.as_deref() };
+        let world = self.setup.world.clone();
+        let model = self.setup.model.clone();
+        let watch = world.clock.start();
+        let reply = retry::call(&*model, &request, &options, &world, stop, &mut |_| {}).await;
+        self.api_ms += watch.elapsed_ms();
+        let Ok(reply) = reply else { return Ok(false) };
+        self.spend(&reply.model, &reply.usage);
+        let summary = Message { role: Role::Assistant, blocks: reply.blocks }.text();
+        if summary.trim().is_empty() {
+            return Ok(false);
+        }
+        let before = self.context_tokens;
+        self.context_tokens = 0;
+        self.turn.handle(Input::Compacted(vec![Message::user(prompt::continued(&summary))]), &mut Vec::new());
+        self.record(Fact::Compacted { trigger, before, summary })?;
+        Ok(true)
+    }
+}

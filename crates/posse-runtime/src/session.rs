@@ -1,0 +1,122 @@
+//! Conversations on disk: append-only, one line per thing said, in the place and format the SDKs' own readers expect.
+//!
+//! Each fact is written before it is shown. A torn last line (a crash while writing) is passed over when reading, and a
+//! tool call whose answer was never written is answered as interrupted, so every transcript can be continued.
+
+mod entries;
+mod list;
+mod paths;
+mod read;
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::event::Fact;
+use serde_json::Value;
+
+use crate::world::World;
+
+pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trigger_word};
+pub use list::{Found, find, list};
+pub use paths::{project_folder, project_key, session_file};
+pub use read::{History, load};
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The file cannot be read or written.
+    #[error("cannot use the session file {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is no such session.
+    #[error("No conversation found with session ID: {0}")]
+    NotFound(String),
+    /// There is nothing to continue here.
+    #[error("No conversation found to continue")]
+    Nothing,
+    /// A new session would overwrite an old one.
+    #[error("Session ID {0} is already in use")]
+    InUse(String),
+}
+
+/// The transcript of a run, as it grows.
+#[derive(Debug)]
+pub struct Transcript {
+    file: Option<File>,
+    path: PathBuf,
+    entries: EntryWriter,
+}
+
+/// What a fact became: its entries' ids, in order. Empty for facts that are not part of a conversation.
+pub type EntryIds = Vec<Arc<str>>;
+
+impl Transcript {
+    /// Opens a transcript for appending. Without a path nothing is stored, but ids are handed out all the same.
+    pub fn open(path: Option<&Path>, entries: EntryWriter) -> Result<Self, SessionError> {
+        let Some(path) = path else {
+            return Ok(Self { file: None, path: PathBuf::new(), entries });
+        };
+        let failed = |source| SessionError::Io { path: path.to_owned(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        }
+        let mut file =
+            OpenOptions::new().append(true).create(true).read(true).mode(0o600).open(path).map_err(failed)?;
+        end_torn_line(&mut file).map_err(failed)?;
+        Ok(Self { file: Some(file), path: path.to_owned(), entries })
+    }
+
+    /// Where it lies; empty if it is not stored.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a fact; only then may it be shown.
+    pub fn record(&mut self, fact: &Fact, world: &World) -> Result<EntryIds, SessionError> {
+        let (entries, ids) = self.entries.entries(fact, world);
+        self.append(&entries)?;
+        Ok(ids)
+    }
+
+    /// Writes lines that are not part of the conversation: titles, the last prompt.
+    pub fn append(&mut self, entries: &[Value]) -> Result<(), SessionError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if entries.is_empty() {
+            return Ok(());
+        }
+        // One write per fact: a crash tears at most the last line.
+        let mut bytes = Vec::new();
+        for entry in entries {
+            serde_json::to_writer(&mut bytes, entry)
+                .map_err(|error| SessionError::Io { path: self.path.clone(), source: error.into() })?;
+            bytes.push(b'\n');
+        }
+        file.write_all(&bytes).map_err(|source| SessionError::Io { path: self.path.clone(), source })
+    }
+}
+
+/// A crash may have left half a line: what is appended must not become its end.
+fn end_torn_line(file: &mut File) -> std::io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    if file.metadata()?.len() == 0 {
+        return Ok(());
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0u8];
+    file.read_exact(&mut last)?;
+    if last != *b"\n" {
+        file.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

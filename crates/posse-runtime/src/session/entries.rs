@@ -1,0 +1,181 @@
+//! Facts as lines of a transcript. One line per block of an answer, chained by `parentUuid`; each tool's answer hangs
+//! from the call it answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use posse_core::event::{Fact, Trigger};
+use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, json as wire};
+use serde_json::{Value, json};
+
+use super::EntryIds;
+use crate::world::World;
+
+/// The version transcripts carry: readers look for a number of this form.
+pub const VERSION: &str = "2.1.325";
+
+/// Turns facts into entries. Remembers what the next entry hangs from.
+#[derive(Debug)]
+pub struct EntryWriter {
+    session: Arc<str>,
+    cwd: String,
+    branch: String,
+    entrypoint: String,
+    last: Option<Arc<str>>,
+    /// The entry of each open tool call.
+    calls: HashMap<Box<str>, Arc<str>>,
+    /// The id the next user message gets, if the client chose one.
+    next_id: Option<Arc<str>>,
+}
+
+impl EntryWriter {
+    /// A writer for a session; `last` is the entry the next one continues.
+    pub fn new(session: &str, cwd: &str, branch: &str, entrypoint: &str, last: Option<Arc<str>>) -> Self {
+        Self {
+            session: session.into(),
+            cwd: cwd.into(),
+            branch: branch.into(),
+            entrypoint: entrypoint.into(),
+            last,
+            calls: HashMap::new(),
+            next_id: None,
+        }
+    }
+
+    /// The id of the newest entry.
+    pub fn last(&self) -> Option<&Arc<str>> {
+        self.last.as_ref()
+    }
+
+    /// The entries of a fact, and their ids.
+    pub fn entries(&mut self, fact: &Fact, world: &World) -> (Vec<Value>, EntryIds) {
+        match fact {
+            Fact::Said(message) => self.said(message, world),
+            Fact::Replied(reply) => self.replied(reply, world),
+            Fact::Answered { call, answer } => self.answered(call, answer, world),
+            Fact::Compacted { trigger, before, summary } => self.compacted(*trigger, *before, summary, world),
+            // Told by the answers and events; not part of the conversation.
+            Fact::Denied { .. } | Fact::Finished(_) => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn said(&mut self, message: &Message, world: &World) -> (Vec<Value>, EntryIds) {
+        // A single text is written as a string: that is where readers look for the first prompt.
+        let content = match message.blocks.as_slice() {
+            [Block::Text(text)] => json!(text),
+            blocks => blocks.iter().map(wire::block).collect(),
+        };
+        let id = self.next_id.take().unwrap_or_else(|| world.ids.uuid().into());
+        let entry =
+            self.entry("user", &id, self.last.clone(), world, json!({ "role": "user", "content": content }));
+        self.last = Some(Arc::clone(&id));
+        (vec![entry], vec![id])
+    }
+
+    fn replied(&mut self, reply: &Reply, world: &World) -> (Vec<Value>, EntryIds) {
+        let (mut entries, mut ids) = (Vec::new(), Vec::new());
+        for block in &reply.blocks {
+            let id: Arc<str> = world.ids.uuid().into();
+            let message = assistant_message(reply, block);
+            let entry = self.entry("assistant", &id, self.last.clone(), world, message);
+            if let Block::ToolUse(call) = block {
+                self.calls.insert(call.id.clone(), Arc::clone(&id));
+            }
+            self.last = Some(Arc::clone(&id));
+            entries.push(entry);
+            ids.push(id);
+        }
+        (entries, ids)
+    }
+
+    fn answered(&mut self, call: &ToolCall, answer: &ToolAnswer, world: &World) -> (Vec<Value>, EntryIds) {
+        let id: Arc<str> = world.ids.uuid().into();
+        let asked = self.calls.remove(&call.id);
+        let message = json!({ "role": "user", "content": [wire::tool_result(answer)] });
+        let mut entry = self.entry("user", &id, asked.clone().or(self.last.clone()), world, message);
+        if let Some(asked) = asked {
+            entry["sourceToolAssistantUUID"] = json!(asked);
+        }
+        entry["toolUseResult"] = tool_use_result(answer);
+        self.last = Some(Arc::clone(&id));
+        (vec![entry], vec![id])
+    }
+
+    fn compacted(
+        &mut self,
+        trigger: Trigger,
+        before: u64,
+        summary: &str,
+        world: &World,
+    ) -> (Vec<Value>, EntryIds) {
+        let boundary: Arc<str> = world.ids.uuid().into();
+        let mut entry = self.entry("system", &boundary, None, world, Value::Null);
+        entry["logicalParentUuid"] = json!(self.last);
+        entry["subtype"] = json!("compact_boundary");
+        entry["content"] = json!("Conversation compacted");
+        entry["level"] = json!("info");
+        entry["compactMetadata"] = json!({ "trigger": trigger_word(trigger), "preTokens": before });
+        let id: Arc<str> = world.ids.uuid().into();
+        let message = json!({ "role": "user", "content": posse_core::prompt::continued(summary) });
+        let mut text = self.entry("user", &id, Some(Arc::clone(&boundary)), world, message);
+        text["isCompactSummary"] = json!(true);
+        text["isVisibleInTranscriptOnly"] = json!(true);
+        self.last = Some(Arc::clone(&id));
+        (vec![entry, text], vec![boundary, id])
+    }
+
+    fn entry(&self, kind: &str, id: &str, parent: Option<Arc<str>>, world: &World, message: Value) -> Value {
+        let mut entry = json!({
+            "parentUuid": parent,
+            "isSidechain": false,
+            "type": kind,
+            "message": message,
+            "uuid": id,
+            "timestamp": world.clock.stamp(),
+            "userType": "external",
+            "entrypoint": self.entrypoint,
+            "cwd": self.cwd,
+            "sessionId": self.session,
+            "version": VERSION,
+            "gitBranch": self.branch,
+        });
+        if message_is_absent(&entry) {
+            entry.as_object_mut().map(|map| map.shift_remove("message"));
+        }
+        entry
+    }
+}
+
+fn message_is_absent(entry: &Value) -> bool {
+    entry.get("message").is_some_and(Value::is_null)
+}
+
+/// "manual" or "auto".
+pub fn trigger_word(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Manual => "manual",
+        Trigger::Auto => "auto",
+    }
+}
+
+/// One block of an answer, in the envelope of the whole answer.
+pub fn assistant_message(reply: &Reply, block: &Block) -> Value {
+    json!({
+        "id": reply.id,
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": [wire::block(block)],
+        "stop_reason": null,
+        "stop_sequence": null,
+        "usage": wire::usage(&reply.usage),
+    })
+}
+
+/// The structured result of a tool; errors are a text that begins with `Error:`.
+pub fn tool_use_result(answer: &ToolAnswer) -> Value {
+    if answer.is_error {
+        return json!(format!("Error: {}", answer.plain()));
+    }
+    answer.structured.clone().unwrap_or_else(|| json!(answer.plain()))
+}
