@@ -80,7 +80,6 @@ rules! {
     // YAML.
     YamlSyntax "yaml-syntax" Error "The frontmatter is not valid YAML and could not be repaired.";
     YamlTooComplex "yaml-too-complex" Error "The frontmatter exceeds the limits on nesting, aliases or size.";
-    NotAMapping "not-a-mapping" Error "The frontmatter is not a list of `key: value` lines.";
     UnquotedColon "unquoted-colon" Warning "A value holds `: ` without quotes; it was read as text.";
     UnquotedSpecial "unquoted-special" Warning "A value holds a character with a meaning in YAML; it was read as text.";
     UnindentedText "unindented-text" Warning "Text continues at the margin without being a field; it was taken as part of the value.";

@@ -97,25 +97,40 @@ fn convert(value: ast::Value<'_>, skipped: usize, problems: &mut Vec<Problem>) -
     Node { span, value }
 }
 
-/// Where the brackets outside strings first nest too deeply.
+/// Where the brackets outside strings and comments first nest too deeply.
 fn too_deep(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(found) = text[at..].find(['{', '[', '}', ']', '"', '/']) {
+        at += found;
+        let rest = &text[at..];
+        let length = match rest.as_bytes()[0] {
+            b'{' | b'[' if depth == MAX_DEPTH => return Some(at),
+            b'{' | b'[' => {
                 depth += 1;
-                if depth > MAX_DEPTH {
-                    return Some(at);
-                }
+                1
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+            b'"' => string_length(rest),
+            b'/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            b'/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            b'/' => 1,
+            _ => {
+                depth = depth.saturating_sub(1);
+                1
+            }
+        };
+        at += length;
     }
     None
+}
+
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    });
+    end.map_or(text.len(), |end| end + 2)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod scalar;
 
 use std::collections::HashMap;
 
-use granit_parser::{Event, Marker, Parser, ScalarStyle};
+use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle};
 
 use crate::node::{self, Entry, Node, Value};
 use crate::text::Span;
@@ -20,6 +20,8 @@ const MAX_EVENTS: usize = 50_000;
 const MAX_NODES: usize = 20_000;
 const MAX_ALIASES: usize = 100;
 const MAX_DEPTH: usize = 64;
+
+const TOO_DEEP: &str = "too deeply nested";
 
 /// A parsed document.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,15 +76,12 @@ pub fn parse(text: &str) -> Result<Document, YamlError> {
 
 fn scan_error(error: &granit_parser::ScanError) -> YamlError {
     let at = error.marker().byte_offset().unwrap_or_default();
-    let message = error.to_string();
-    // The parser's own nesting limits are budgets, not syntax: a repair must not try again.
-    if message.contains("limit") || message.contains("nesting") || message.contains("recursion") {
-        return YamlError::TooComplex { at, limit: "too deeply nested" };
+    match error.kind() {
+        // The parser's own nesting limits are budgets, not syntax: a repair must not try again.
+        ErrorKind::RecursionLimitExceeded => YamlError::TooComplex { at, limit: TOO_DEEP },
+        // The kind's words alone: the error's own end with a position, which is reported by our own means.
+        kind => YamlError::Syntax { at, message: kind.to_string() },
     }
-    // The position is reported by our own means; the parser's suffix would repeat it with other numbers.
-    let cut = [" at byte ", " at char ", " at line "].iter().filter_map(|mark| message.find(mark)).min();
-    let message = &message[..cut.unwrap_or(message.len())];
-    YamlError::Syntax { at, message: message.to_owned() }
 }
 
 fn byte(text: &str, marker: &Marker) -> usize {
@@ -96,7 +95,7 @@ struct Composer<'t> {
     open: Vec<Open>,
     root: Option<Node>,
     documents: usize,
-    anchors: HashMap<usize, (Node, usize)>,
+    anchors: HashMap<usize, (Node, Extent)>,
     aliases: usize,
     nodes: usize,
     duplicates: Vec<Span>,
@@ -127,12 +126,10 @@ impl Composer<'_> {
                 self.put(Node { span: self.trimmed(span, style), value }, anchor)
             }
             Event::SequenceStart(_, anchor, _) => {
-                self.open.push(Open::List { start: span, anchor, items: Vec::new() });
-                Ok(())
+                self.begin(Open::List { start: span, anchor, items: Vec::new() }, span)
             }
             Event::MappingStart(_, anchor, _) => {
-                self.open.push(Open::Map { start: span, anchor, entries: Vec::new(), key: None });
-                Ok(())
+                self.begin(Open::Map { start: span, anchor, entries: Vec::new(), key: None }, span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(id) => self.alias(id, span),
@@ -141,17 +138,27 @@ impl Composer<'_> {
         }
     }
 
+    /// The parser counts brackets and indentation apart, and sees nothing of what an alias brings in.
+    fn begin(&mut self, open: Open, span: Span) -> Result<(), YamlError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(YamlError::TooComplex { at: span.start as usize, limit: TOO_DEEP });
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
     fn alias(&mut self, id: usize, span: Span) -> Result<(), YamlError> {
         self.aliases += 1;
-        let too_many = YamlError::TooComplex { at: span.start as usize, limit: "too many aliases" };
-        let Some((node, size)) = self.anchors.get(&id) else {
-            return Err(YamlError::Syntax {
-                at: span.start as usize,
-                message: "an alias inside the value it stands for".into(),
-            });
+        let at = span.start as usize;
+        let Some((node, Extent { size, depth })) = self.anchors.get(&id) else {
+            let message = "an alias inside the value it stands for".into();
+            return Err(YamlError::Syntax { at, message });
         };
         if self.aliases > MAX_ALIASES || self.nodes + size > MAX_NODES {
-            return Err(too_many);
+            return Err(YamlError::TooComplex { at, limit: "too many aliases" });
+        }
+        if self.open.len() + depth > MAX_DEPTH {
+            return Err(YamlError::TooComplex { at, limit: TOO_DEEP });
         }
         // `put` counts one node; the copies below it count too.
         self.nodes += size.saturating_sub(1);
@@ -185,8 +192,8 @@ impl Composer<'_> {
                     limit: "too many anchors",
                 });
             }
-            let size = size(&node);
-            self.anchors.insert(anchor, (node.clone(), size));
+            let extent = Extent::of(&node);
+            self.anchors.insert(anchor, (node.clone(), extent));
         }
         match self.open.last_mut() {
             None => self.root = Some(node),
@@ -214,11 +221,26 @@ impl Composer<'_> {
     }
 }
 
-fn size(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::List(items) => items.iter().map(size).sum(),
-        Value::Map(entries) => entries.iter().map(|entry| size(&entry.node)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => 0,
+/// How large a value is: all its nodes, and how many collections stand inside each other.
+#[derive(Clone, Copy)]
+struct Extent {
+    size: usize,
+    depth: usize,
+}
+
+impl Extent {
+    fn of(node: &Node) -> Self {
+        let whole = |parts: &mut dyn Iterator<Item = Self>| {
+            parts.fold(Self { size: 1, depth: 1 }, |whole, part| Self {
+                size: whole.size + part.size,
+                depth: whole.depth.max(1 + part.depth),
+            })
+        };
+        match &node.value {
+            Value::List(items) => whole(&mut items.iter().map(Self::of)),
+            Value::Map(entries) => whole(&mut entries.iter().map(|entry| Self::of(&entry.node))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => Self { size: 1, depth: 0 },
+        }
     }
 }
 

@@ -126,7 +126,8 @@ fn strict(problem: &mut Problem, name: &str) {
         | Rule::InvalidMcpServer
         | Rule::InvalidToolPattern => {
             problem.severity = Severity::Error;
-            problem.text = format!("{name}: {}", problem.text);
+            // Nothing is ignored here: the whole start is refused.
+            problem.text = format!("{name}: {}", problem.text.replace("; it is ignored", ""));
             problem.fix = None;
         }
         _ => problem.fix = None,

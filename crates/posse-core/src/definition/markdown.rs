@@ -128,11 +128,14 @@ fn parse_plugin_file(
         let older = ["when-to-use", "when_to_use"].into_iter().find(|key| scalar(key).is_some())?;
         let said = format!("`{older}` serves as the description");
         let span = entries.iter().find(|entry| &*entry.key == older).map(|entry| entry.key_span);
-        problems.push(Problem { span, ..Problem::whole(Rule::OldSpelling, said) }.fix(Fix::safe(
-            "rename it to `description`",
-            span.unwrap_or_default(),
-            "description",
-        )));
+        let problem = Problem { span, ..Problem::whole(Rule::OldSpelling, said) };
+        // Beside an unusable `description` a second one would be decided by their order.
+        problems.push(match find("description") {
+            Some(_) => problem.hint("write the text into `description`"),
+            None => {
+                problem.fix(Fix::safe("rename it to `description`", span.unwrap_or_default(), "description"))
+            }
+        });
         scalar(older)
     });
     definition.description = written

@@ -86,9 +86,9 @@ fn original_span(starts: &[(usize, usize, usize)], span: Span) -> Span {
 /// Not every quoted line was at fault: one broken line makes the repair read all of them literally.
 fn problem(span: Span, value: &str) -> Option<Problem> {
     let alone = yaml::parse(value);
-    let trimmed = value.trim_end();
     let fix = Fix::safe("put the value in quotes", span, escape(value));
-    if alone.as_ref().is_ok_and(|document| document.root.as_text() == Some(trimmed)) {
+    // Blanks at the end count: the repair keeps them, YAML without quotes would not.
+    if alone.as_ref().is_ok_and(|document| document.root.as_text() == Some(value)) {
         return None;
     }
     if let Some(colon) = value.find(": ") {

@@ -2,10 +2,10 @@
 //! way its author must have meant it.
 //!
 //! A known key at the margin begins a field. What follows a description up to the next known key belongs to the
-//! description, whatever it looks like. The first of two equal keys counts: a second `name:` in a broken header is more
-//! likely an example in somebody's prose.
+//! description, whatever it looks like, except comments right above that key. The first of two equal keys counts: a
+//! second `name:` in a broken header is more likely an example in somebody's prose, and inside prose stays part of it.
 
-use super::{Shape, Vocabulary, quoted};
+use super::{Shape, Vocabulary, is_printable, quoted};
 use crate::diagnostic::{Edit, Fix, Problem, Rule, Safety, Severity};
 use crate::node::{Entry, Node, Value};
 use crate::text::{self, Span};
@@ -39,27 +39,44 @@ pub(super) fn read(yaml: &str, vocabulary: Vocabulary) -> Option<Salvaged> {
     if body.is_some() {
         chunks.pop();
     }
+    let mut below_field = false;
     for chunk in chunks {
-        for entry in read_chunk(yaml, &chunk, &mut problems) {
-            if entries.iter().any(|earlier| earlier.key == entry.key) {
-                let text =
-                    format!("a second `{}`; in a header that needed repair the first one counts", entry.key);
-                problems.push(Problem::at(Rule::DuplicateKey, entry.key_span, text));
-            } else {
+        let before = problems.len();
+        let read = read_chunk(yaml, &chunk, &mut problems);
+        // Below text of no field it stays: without it, that text would end the header and begin the prompt.
+        let is_removable = read.len() == 1 && below_field;
+        below_field = !chunk.key.is_empty();
+        for entry in read {
+            if !entries.iter().any(|earlier| earlier.key == entry.key) {
                 entries.push(entry);
+                continue;
             }
+            let text =
+                format!("a second `{}`; in a header that needed repair the first one counts", entry.key);
+            let mut problem = Problem::at(Rule::DuplicateKey, entry.key_span, text);
+            // Once the header is mended the last one would count, so this one has to go, whatever else it lacks.
+            if is_removable {
+                problems.truncate(before);
+                problem = problem.fix(Fix::safe("remove the second one", chunk.span, ""));
+            }
+            problems.push(problem);
         }
     }
     let is_agent = entries.iter().any(|entry| matches!(&*entry.key, "name" | "description"));
     is_agent.then_some(Salvaged { entries, problems, body })
 }
 
-/// Text at the end of a header that was never closed is the prompt, with or without a key before it.
-fn misplaced_body(yaml: &str, last: &Chunk<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
+/// Whether a field is the prompt, put into the header under a name of its own.
+fn is_prompt_field(yaml: &str, chunk: &Chunk<'_>) -> bool {
     const MEANT: [&str; 6] =
         ["instructions", "prompt", "system_prompt", "systemPrompt", "system-prompt", "body"];
-    let first_line = yaml[last.value.range()].lines().next().unwrap_or_default().trim();
-    let is_prompt = MEANT.contains(&last.key) && (first_line.is_empty() || is_block_header(first_line));
+    let first_line = yaml[chunk.value.range()].lines().next().unwrap_or_default().trim();
+    MEANT.contains(&chunk.key) && (first_line.is_empty() || is_block_header(first_line))
+}
+
+/// Text at the end of a header that was never closed is the prompt, with or without a key before it.
+fn misplaced_body(yaml: &str, last: &Chunk<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
+    let is_prompt = is_prompt_field(yaml, last);
     if !last.key.is_empty() && !is_prompt {
         return None;
     }
@@ -77,16 +94,37 @@ fn misplaced_body(yaml: &str, last: &Chunk<'_>, problems: &mut Vec<Problem>) -> 
 }
 
 fn chunks<'t>(yaml: &'t str, vocabulary: Vocabulary) -> Vec<Chunk<'t>> {
+    let lines: Vec<_> = text::lines_with_offsets(yaml).filter(|(_, line)| !line.trim().is_empty()).collect();
     let mut chunks: Vec<Chunk<'t>> = Vec::new();
-    let mut lines = text::lines_with_offsets(yaml).filter(|(_, line)| !line.trim().is_empty()).peekable();
-    while let Some((at, line)) = lines.next() {
+    // Where the comments begin that stand right above the current line, and the first line below it that is none.
+    let (mut comments, mut below) = (None, 0);
+    for (index, &(at, line)) in lines.iter().enumerate() {
+        while below <= index || lines.get(below).is_some_and(|(_, line)| line.starts_with('#')) {
+            below += 1;
+        }
         let open = chunks.last().map(|chunk| chunk.shape);
-        let above_field = lines.peek().is_some_and(|(_, next)| key_of(next, vocabulary).is_some());
+        // Inside prose, a key that stood above already is text.
+        let in_prose = open == Some(Some(Shape::Prose));
+        let is_text = |key: &str| in_prose && chunks.iter().any(|chunk| chunk.key == key);
+        let above_field =
+            lines.get(below).and_then(|(_, next)| key_of(next, vocabulary)).is_some_and(|key| {
+                // Several headings in a row need more than any word with a colon to be comments.
+                !is_text(key) && (below == index + 1 || vocabulary(key).is_some())
+            });
         let is_prompt = is_heading(line) && open.is_some() && !above_field;
+        let has_begun = |chunk: &Chunk<'_>| chunk.key.is_empty() || is_prompt_field(yaml, chunk);
+        if is_prompt && chunks.last().is_some_and(has_begun) {
+            // The heading stands inside the prompt.
+            break;
+        }
         let start = if is_prompt { Some(("", None)) } else { field_start(line, open, vocabulary) };
-        let Some((key, shape)) = start else { continue };
+        let Some((key, shape)) = start.filter(|(key, _)| key.is_empty() || !is_text(key)) else {
+            comments = if line.starts_with('#') { comments.or(Some(at)) } else { None };
+            continue;
+        };
+        let end = comments.take().unwrap_or(at);
         if let Some(open) = chunks.last_mut() {
-            close(open, at);
+            close(open, end);
         }
         let colon = if key.is_empty() { 0 } else { line[key.len()..].find(':').unwrap_or_default() + 1 };
         chunks.push(Chunk {
@@ -99,6 +137,9 @@ fn chunks<'t>(yaml: &'t str, vocabulary: Vocabulary) -> Vec<Chunk<'t>> {
         if is_prompt {
             break;
         }
+    }
+    if let (Some(last), Some(comments)) = (chunks.last_mut(), comments) {
+        close(last, comments);
     }
     chunks
 }
@@ -121,8 +162,10 @@ fn field_start(
         Some(key) if vocabulary(key).is_some() => Some((key, vocabulary(key))),
         Some(key) if !in_text => Some((key, None)),
         Some(_) => None,
+        None if in_text => None,
+        // Above the first field: `"name": x` is YAML, if nothing posse looks for; the rest is reported as lost.
+        None if open.is_none() => (!line.starts_with('#')).then_some(("", None)),
         // A list or a word does not go on at the margin, except with a dash, a bracket or a comment.
-        None if in_text || open.is_none() => None,
         None => (!line.starts_with([' ', '\t', '-', ']', '}', '#'])).then_some(("", None)),
     }
 }
@@ -158,18 +201,27 @@ fn read_chunk(yaml: &str, chunk: &Chunk<'_>, problems: &mut Vec<Problem>) -> Vec
     let value_at = chunk.value.start as usize + (raw.len() - raw.trim_start().len());
     let span = Span::new(value_at, value_at + text.len());
     let whole = Span::new(chunk.value.start as usize, chunk.value.start as usize + raw.trim_end().len());
+    // Blanks on the lines below would become part of a block.
+    let padded = raw[raw.trim_end().len()..].contains([' ', '\t']);
     let entry = |value| vec![Entry { key: chunk.key.into(), key_span, node: Node { span, value } }];
     match chunk.shape {
         Some(Shape::Prose) => {
             let (prose, rule) = prose(raw);
-            let fix = Fix::safe("write the text as a block", whole, block(&prose));
+            let (place, end) = if padded { (chunk.value, "\n") } else { (whole, "") };
+            let fix = Fix::safe("write the text as a block", place, block(&prose) + end);
             problems.push(prose_problem(rule, chunk.value.start as usize, raw, chunk.key).fix(fix));
             entry(Value::Text(prose.into()))
         }
-        Some(Shape::Word) if !text.starts_with(['{', '[']) => {
-            let (word, rule) = unquote(text.lines().next().unwrap_or_default().trim());
+        // Brackets on one line are text, as the reference would read them if this were the only broken line.
+        Some(Shape::Word) if !text.starts_with(['{', '[']) || !text.contains('\n') => {
+            let first_line = text.lines().next().unwrap_or_default().trim();
+            let (word, rule) = unquote(first_line);
             let said = format!("`{}` is not valid YAML; it is read as {word:?}", chunk.key);
-            let fix = Fix::safe("put the value in quotes", whole, format!(" {}", quoted(word)));
+            let mut fix = Fix::safe("put the value in quotes", whole, format!(" {}", quoted(word)));
+            if first_line.len() < text.len() {
+                // The lines below it would go, and nobody knows yet what they are.
+                fix.safety = Safety::Unsafe;
+            }
             problems.push(Problem::at(rule.unwrap_or(Rule::FieldRepaired), span, said).fix(fix));
             entry(Value::Text(word.into()))
         }
@@ -200,18 +252,20 @@ fn read_chunk(yaml: &str, chunk: &Chunk<'_>, problems: &mut Vec<Problem>) -> Vec
 fn parse_alone(source: &str, base: usize, shape: Option<Shape>) -> Option<Vec<Entry>> {
     let document = yaml::parse(source).ok()?;
     let Value::Map(mut entries) = document.root.value else { return None };
+    let is_single = entries.len() == 1;
+    let value = &entries.first()?.node;
+    let suits = match shape {
+        // What looks like further fields is the continuation of the prose.
+        Some(Shape::Prose) => is_single && value.scalar_text().is_some(),
+        // `{{name}}` is a template, and text to the reference's repair, too.
+        Some(Shape::Word) => is_single && !source[value.span.range()].starts_with('{'),
+        Some(Shape::List | Shape::Tree) => is_single,
+        None => true,
+    };
     for entry in &mut entries {
         entry.key_span = Span::new(entry.key_span.start as usize + base, entry.key_span.end as usize + base);
         entry.node.map_spans(&|span| Span::new(span.start as usize + base, span.end as usize + base));
     }
-    let is_single = entries.len() == 1;
-    let suits = match shape {
-        // What looks like further fields is the continuation of the prose.
-        Some(Shape::Prose) => is_single && entries[0].node.as_text().is_some(),
-        Some(Shape::Word) => is_single && entries[0].node.scalar_text().is_some(),
-        Some(Shape::List | Shape::Tree) => is_single,
-        None => true,
-    };
     suits.then_some(entries)
 }
 
@@ -314,7 +368,7 @@ fn is_block_header(text: &str) -> bool {
 
 /// A text as the value part of a field: on one line in quotes, on several as a literal block.
 fn block(text: &str) -> String {
-    if !text.contains('\n') {
+    if !text.contains('\n') || text.contains(|c| c == '\r' || !is_printable(c)) {
         return format!(" {}", quoted(text));
     }
     let mut out = String::from(" |-");
@@ -334,6 +388,8 @@ fn unquote(text: &str) -> (&str, Option<Rule>) {
         if let Some(rest) = text.strip_prefix(quote) {
             return match rest.strip_suffix(quote) {
                 Some(inner) => (inner, None),
+                // `"a" and b`: a quotation, not a quoted value.
+                None if rest.contains(quote) => (text, None),
                 None => (rest, Some(Rule::UnclosedQuote)),
             };
         }

@@ -7,6 +7,10 @@ use super::{Document, scalar};
 use crate::node::{Entry, Node, Value};
 use crate::text::Span;
 
+/// Longer headers and keys can meet a limit of the full parser, which is its to report.
+const MAX_LINES: usize = 128;
+const MAX_KEY: usize = 128;
+
 /// Parses a header of plain `key: value` lines, or declines.
 pub fn parse_plain(text: &str) -> Option<Document> {
     let mut entries: Vec<Entry> = Vec::with_capacity(8);
@@ -24,7 +28,7 @@ pub fn parse_plain(text: &str) -> Option<Document> {
             return None;
         }
         let entry = plain_line(line, start)?;
-        if entries.iter().any(|earlier| earlier.key == entry.key) {
+        if entries.len() == MAX_LINES || entries.iter().any(|earlier| earlier.key == entry.key) {
             return None;
         }
         entries.push(entry);
@@ -37,6 +41,9 @@ pub fn parse_plain(text: &str) -> Option<Document> {
 fn plain_line(line: &str, start: usize) -> Option<Entry> {
     let colon = line.bytes().position(|b| b == b':')?;
     let key = &line[..colon];
+    if key.len() > MAX_KEY {
+        return None;
+    }
     let is_word = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !is_word || !key.starts_with(|c: char| c.is_ascii_alphabetic()) || is_typed_word(key) {
         return None;
