@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use context::{Cwd, ToolCx};
-pub use files::{FileState, Freshness};
+pub use files::{FileState, Freshness, Version};
 
 /// What the model is told of a tool.
 #[derive(Clone, Debug, PartialEq)]

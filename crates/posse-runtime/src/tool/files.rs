@@ -3,22 +3,27 @@
 //! Writing over a file nobody looked at, or one that changed since, destroys work. The tools that write ask here first.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// What identifies a version of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
+pub struct Version {
     modified: Option<SystemTime>,
     size: u64,
 }
 
 impl Version {
     /// The version on disk now; `None` if there is no such file.
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = path.metadata().ok()?;
-        Some(Self { modified: metadata.modified().ok(), size: metadata.len() })
+    pub fn of(path: &Path) -> Option<Self> {
+        Some(Self::from_metadata(&path.metadata().ok()?))
+    }
+
+    /// The version of an open file.
+    pub fn from_metadata(metadata: &Metadata) -> Self {
+        Self { modified: metadata.modified().ok(), size: metadata.len() }
     }
 }
 
@@ -32,14 +37,20 @@ impl FileState {
     /// Remembers that the run knows this file as it is now.
     pub fn saw(&self, path: &Path) {
         if let Some(version) = Version::of(path) {
-            self.lock().insert(path.to_owned(), version);
+            self.saw_as(path, version);
         }
+    }
+
+    /// Remembers that the run knows this version of the file. Who takes the version before reading cannot mistake
+    /// what somebody writes in between for something it has seen.
+    pub fn saw_as(&self, path: &Path, version: Version) {
+        self.lock().insert(one_name(path), version);
     }
 
     /// Whether the run may write: it must have seen the file, and it must not have changed since.
     pub fn check(&self, path: &Path) -> Freshness {
         let Some(now) = Version::of(path) else { return Freshness::Absent };
-        match self.lock().get(path) {
+        match self.lock().get(&one_name(path)) {
             None => Freshness::Unseen,
             Some(seen) if *seen == now => Freshness::Fresh,
             Some(_) => Freshness::Changed,
@@ -49,6 +60,11 @@ impl FileState {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Version>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A file read through a link is the same file when it is written by its own name.
+fn one_name(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// What a run knows of a file.
