@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod context;
+pub mod launch;
 pub mod model;
 pub mod run;
 pub mod session;

@@ -15,6 +15,11 @@ pub use clock::Clock;
 pub use env::Env;
 pub use ids::Ids;
 
+/// Whether this process may do anything on the machine.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// What surrounds a run.
 #[derive(Clone, Debug, Default)]
 pub struct World {

@@ -37,6 +37,13 @@ impl Clock {
         format!("{}.{milliseconds:03}Z", now.strftime("%Y-%m-%dT%H:%M:%S"))
     }
 
+    /// A moment as a person reads it: UTC, to the second.
+    pub fn iso(&self, moment: std::time::SystemTime) -> String {
+        Timestamp::try_from(moment)
+            .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+            .unwrap_or_default()
+    }
+
     /// Today, where the user is: year-month-day.
     pub fn today(&self) -> String {
         let zone = if self.fixed.is_some() { TimeZone::UTC } else { TimeZone::system() };

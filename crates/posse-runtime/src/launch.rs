@@ -1,0 +1,414 @@
+//! From what somebody asks for to a run that can be talked to: agent, model, tools, prompt, session.
+//!
+//! Plain data in, a [`Launched`] out. Frontends parse their flags into a [`LaunchRequest`] and know nothing of how a run
+//! is put together; this room knows nothing of flags.
+
+mod output;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::definition::{AgentDefinition, Effort};
+use posse_core::failure::RetryPolicy;
+use posse_core::message::Message;
+use posse_core::model::ModelChoice;
+use posse_core::permission::Mode;
+use posse_core::registry::Lookup;
+use posse_core::tools::{ToolPattern, split_entries};
+use posse_core::turn::Limits;
+use posse_core::{price, prompt};
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::catalog::{Catalog, CatalogOptions, LoadError};
+use crate::context::{self, Wanted};
+use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
+use crate::model::{Model, SystemPart, Thinking};
+use crate::run::{Authority, Event, Run, RunSetup, ToolPool};
+use crate::session::{self, EntryWriter, SessionError, Transcript};
+use crate::tool::ToolCx;
+use crate::world::{Env, World};
+
+pub use output::StructuredOutput;
+
+/// What somebody asks for.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchRequest {
+    /// Where agents and settings come from.
+    pub catalog: CatalogOptions,
+    /// Run as this agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Another for when that one is overloaded.
+    pub fallback_model: Option<String>,
+    /// Instead of the default system prompt.
+    pub system_prompt: Option<String>,
+    /// Behind the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// `--tools`: which built-in tools there are; `None` means all.
+    pub tools: Option<String>,
+    /// `--allowedTools`.
+    pub allowed_tools: Vec<String>,
+    /// `--disallowedTools`.
+    pub disallowed_tools: Vec<String>,
+    /// How actions are approved.
+    pub permission_mode: Option<Mode>,
+    /// Requests to the model per turn.
+    pub max_turns: Option<u32>,
+    /// Dollars for the whole run.
+    pub max_budget_usd: Option<f64>,
+    /// How hard to try.
+    pub effort: Option<Effort>,
+    /// How much to think.
+    pub thinking: Thinking,
+    /// A JSON Schema the answer must fit.
+    pub json_schema: Option<Value>,
+    /// Which conversation.
+    pub session: SessionChoice,
+    /// Whether nothing is written down.
+    pub no_persistence: bool,
+    /// Where to record requests and replies.
+    pub record: Option<PathBuf>,
+    /// Whether raw events of the provider are wanted.
+    pub raw_events: bool,
+    /// Who started this, for the transcript.
+    pub entrypoint: String,
+}
+
+/// Which conversation to have.
+#[derive(Clone, Debug, Default)]
+pub enum SessionChoice {
+    /// A new one.
+    #[default]
+    New,
+    /// A new one with this id.
+    NewWith(String),
+    /// The last one of this folder.
+    Continue {
+        /// As a copy, with this id or a new one.
+        fork: Option<Option<String>>,
+    },
+    /// One by id or title.
+    Resume {
+        /// Which.
+        id: String,
+        /// As a copy, with this id or a new one.
+        fork: Option<Option<String>>,
+    },
+}
+
+/// Why a run cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Agents or settings.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The script of a rehearsal.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// No such agent.
+    #[error("there is no agent called `{name}`; there are {known}")]
+    NoAgent {
+        /// What was asked for.
+        name: String,
+        /// Which there are.
+        known: String,
+    },
+    /// The schema cannot be used.
+    #[error("--json-schema cannot be used: {0}")]
+    Schema(String),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The model cannot be reached at all.
+    #[error("{0}")]
+    Model(String),
+}
+
+/// A run, ready to be talked to.
+pub struct Launched {
+    /// The run.
+    pub run: Run,
+    /// What happens in it.
+    pub events: UnboundedReceiver<Event>,
+    /// What it was launched with.
+    pub facts: Facts,
+    /// What the tools share; to be shut down at the end.
+    pub cx: ToolCx,
+}
+
+/// What frontends tell about a run.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The session.
+    pub session: Box<str>,
+    /// The model's id.
+    pub model: Box<str>,
+    /// Names of the tools.
+    pub tools: Vec<String>,
+    /// The mode.
+    pub mode: Mode,
+    /// Names of the agents.
+    pub agents: Vec<String>,
+    /// Plugins: name and path.
+    pub plugins: Vec<(String, String)>,
+    /// Agents that could not be loaded: file and reason.
+    pub failed: Vec<(String, String)>,
+    /// Where the key comes from.
+    pub key_source: &'static str,
+    /// How many tokens the model can hold.
+    pub window: u64,
+    /// Limit on one answer.
+    pub max_tokens: u32,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Put before the first prompt.
+    pub initial_prompt: Option<Box<str>>,
+}
+
+/// Puts a run together.
+pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launched, LaunchError> {
+    let catalog = Catalog::load(world, &request.catalog)?;
+    let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
+    let world = Arc::new(World { env, ..(**world).clone() });
+    let agent = main_agent(&catalog, request.agent.as_deref())?;
+    let model_name = model_name(&request, agent, &catalog);
+    let model_id = catalog.policy.model_names.wire_id(&model_name);
+    let model = client(&model_name, &request, &world)?;
+    let session = open_session(&request, &catalog, &world)?;
+    let final_tool =
+        request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
+    let mut tools = tools::select(&request, agent, &catalog);
+    let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
+    tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
+    let tools = ToolPool::new(tools);
+    let gathered =
+        context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
+            .await;
+    let window = price::context_window(&model_name);
+    let max_tokens = max_tokens(&world.env);
+    let mode = request.permission_mode.unwrap_or(catalog.main.approval.mode);
+    let setup = RunSetup {
+        world: Arc::clone(&world),
+        model,
+        model_id: model_id.clone(),
+        fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
+        system: system(&request, agent, &gathered),
+        opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()),
+        tools: tools.clone(),
+        authority: authority(&request, mode),
+        limits: Limits {
+            max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))),
+        },
+        max_budget_usd: request.max_budget_usd,
+        thinking: request.thinking,
+        effort: request.effort.or(agent.and_then(|agent| agent.effort)),
+        max_tokens,
+        retry: retry_policy(&world.env),
+        window,
+        final_tool: final_name,
+        raw_events: request.raw_events,
+        session: session.id.clone().into(),
+    };
+    let mut cx = ToolCx::new(Arc::clone(&world), session.spool);
+    cx.extra_dirs = request.catalog.add_dirs.iter().map(|dir| world.cwd.join(dir)).collect();
+    let (sender, events) = unbounded_channel();
+    let facts = Facts {
+        session: session.id.into(),
+        model: model_id,
+        tools: tools.names().map(str::to_owned).collect(),
+        mode,
+        agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
+        plugins: catalog
+            .plugins
+            .iter()
+            .map(|plugin| (plugin.name.to_string(), plugin.path.display().to_string()))
+            .collect(),
+        failed: catalog
+            .registry
+            .failed
+            .iter()
+            .map(|failed| (failed.source.file.display().to_string(), failed.reason().to_owned()))
+            .collect(),
+        key_source: key_source(&world.env),
+        window,
+        max_tokens,
+        cwd: world.cwd.clone(),
+        initial_prompt: agent.and_then(|agent| agent.initial_prompt.clone()),
+    };
+    let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
+    Ok(Launched { run, events, facts, cx })
+}
+
+fn main_agent<'c>(
+    catalog: &'c Catalog,
+    name: Option<&str>,
+) -> Result<Option<&'c AgentDefinition>, LaunchError> {
+    let Some(name) = name else { return Ok(None) };
+    match catalog.registry.lookup(name) {
+        Lookup::Found(agent) => Ok(Some(agent)),
+        Lookup::Ambiguous(_) | Lookup::Unknown(_) => {
+            let known =
+                catalog.registry.active.iter().map(|agent| &*agent.name).collect::<Vec<_>>().join(", ");
+            Err(LaunchError::NoAgent { name: name.to_owned(), known })
+        }
+    }
+}
+
+/// The flag, then the agent, then environment and settings.
+fn model_name(request: &LaunchRequest, agent: Option<&AgentDefinition>, catalog: &Catalog) -> String {
+    let flag = request.model.as_deref().map(ModelChoice::parse);
+    let own = agent.map(|agent| agent.model.clone());
+    let chosen = [flag, own].into_iter().flatten().find_map(|choice| choice.name().map(str::to_owned));
+    chosen.unwrap_or_else(|| catalog.main.model.to_string())
+}
+
+fn client(name: &str, request: &LaunchRequest, world: &Arc<World>) -> Result<Arc<dyn Model>, LaunchError> {
+    let model: Arc<dyn Model> = match name.split_once(':') {
+        Some(("rehearsal", file)) => Arc::new(Rehearsal::open(&world.cwd.join(file), Arc::clone(world))?),
+        _ => return Err(LaunchError::Model("no client".into())),
+    };
+    match &request.record {
+        None => Ok(model),
+        Some(path) => {
+            let path = world.cwd.join(path);
+            let recorder = Recorder::new(model, &path, Arc::clone(world));
+            Ok(Arc::new(recorder.map_err(|source| LaunchError::Unwritable { path, source })?))
+        }
+    }
+}
+
+fn key_source(env: &Env) -> &'static str {
+    if env.get("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" }
+}
+
+/// Which instructions count follows from which settings do.
+fn wanted(request: &LaunchRequest) -> Wanted {
+    let sources = request.catalog.sources;
+    let all = !request.catalog.bare;
+    Wanted {
+        user: sources.user && all,
+        project: sources.project && all,
+        local: sources.local && all,
+        git: all,
+    }
+}
+
+/// What never changes first, what changes from day to day last.
+fn system(
+    request: &LaunchRequest,
+    agent: Option<&AgentDefinition>,
+    context: &context::Context,
+) -> Arc<[SystemPart]> {
+    let body = agent.map(|agent| agent.body.trim()).filter(|body| !body.is_empty());
+    let main = request.system_prompt.as_deref().or(body).unwrap_or(prompt::DEFAULT).trim().to_owned();
+    let mut parts = Vec::new();
+    let mut add = |text: String, cache: bool| {
+        if !text.is_empty() {
+            parts.push(SystemPart { text, cache });
+        }
+    };
+    add(main, true);
+    add(request.append_system_prompt.clone().unwrap_or_default(), false);
+    // Whoever replaces the whole prompt wants exactly that.
+    if request.system_prompt.is_none() {
+        add(prompt::environment(&context.environment), true);
+    }
+    parts.into()
+}
+
+fn authority(request: &LaunchRequest, mode: Mode) -> Authority {
+    let patterns = |lists: &[String]| -> Vec<ToolPattern> {
+        lists
+            .iter()
+            .flat_map(|list| split_entries(list))
+            .map(|(_, entry)| ToolPattern::parse(entry))
+            .collect()
+    };
+    Authority { mode, allowed: patterns(&request.allowed_tools), denied: patterns(&request.disallowed_tools) }
+}
+
+fn max_tokens(env: &Env) -> u32 {
+    const DEFAULT: u32 = 32_000;
+    let set = env.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").and_then(|tokens| u32::try_from(tokens).ok());
+    set.filter(|tokens| *tokens > 0).unwrap_or(DEFAULT)
+}
+
+fn retry_policy(env: &Env) -> RetryPolicy {
+    let retries = env.number("CLAUDE_CODE_MAX_RETRIES").and_then(|retries| u32::try_from(retries).ok());
+    let policy = RetryPolicy::default();
+    RetryPolicy { max_retries: retries.unwrap_or(policy.max_retries), ..policy }
+}
+
+/// An opened conversation.
+struct Opened {
+    id: String,
+    history: Vec<Message>,
+    transcript: Transcript,
+    spool: PathBuf,
+}
+
+fn open_session(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Result<Opened, LaunchError> {
+    let config = catalog.layout.user.clone().unwrap_or_else(|| world.temp_dir().join("posse"));
+    let cwd = &catalog.layout.cwd;
+    let (source, fork) = match &request.session {
+        SessionChoice::New | SessionChoice::NewWith(_) => (None, None),
+        SessionChoice::Continue { fork } => {
+            let newest = session::list(&config, cwd).into_iter().next().ok_or(SessionError::Nothing)?;
+            (Some(newest), fork.clone())
+        }
+        SessionChoice::Resume { id, fork } => (Some(session::find(&config, cwd, id)?), fork.clone()),
+    };
+    let history =
+        source.as_ref().map(|found| session::load(&found.path, None)).transpose()?.unwrap_or_default();
+    let fresh = || world.ids.uuid();
+    let id = match (&request.session, &source, &fork) {
+        (SessionChoice::NewWith(id), _, _) => id.clone(),
+        (_, Some(_), Some(fork)) => fork.clone().unwrap_or_else(fresh),
+        (_, Some(found), None) => found.id.clone(),
+        (_, None, _) => fresh(),
+    };
+    let file = session::session_file(&config, cwd, &id);
+    let must_be_new = source.is_none() || fork.is_some();
+    if must_be_new && file.exists() {
+        return Err(SessionError::InUse(id).into());
+    }
+    let branch = catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default();
+    let writer =
+        EntryWriter::new(&id, &cwd.display().to_string(), &branch, &request.entrypoint, history.last.clone());
+    let stored = (!request.no_persistence).then_some(file.as_path());
+    let mut transcript = Transcript::open(stored, writer)?;
+    if fork.is_some() {
+        transcript.append(&copied(&history.entries, &id))?;
+    }
+    Ok(Opened { history: history.messages, transcript, spool: spool(&file), id })
+}
+
+/// The entries of a conversation as those of its copy.
+fn copied(entries: &[Value], id: &str) -> Vec<Value> {
+    let own = |entry: &Value| {
+        let mut entry = entry.clone();
+        let from = entry.get("sessionId").cloned().unwrap_or_default();
+        let uuid = entry.get("uuid").cloned().unwrap_or_default();
+        entry["forkedFrom"] = serde_json::json!({ "sessionId": from, "messageUuid": uuid });
+        entry["sessionId"] = Value::String(id.to_owned());
+        entry
+    };
+    entries.iter().map(own).collect()
+}
+
+/// Long outputs lie beside the transcript, in a folder named like it.
+fn spool(file: &Path) -> PathBuf {
+    file.with_extension("")
+}
