@@ -4,8 +4,11 @@
 //! else: no process-wide state, no cwd but the run's. Failure is an answer the model can read, never a Rust error.
 
 pub mod builtin;
+mod capture;
 mod context;
 mod files;
+mod lenient;
+mod tasks;
 
 use futures_util::future::BoxFuture;
 use posse_core::message::Content;
@@ -16,6 +19,7 @@ use serde_json::Value;
 
 pub use context::{Cwd, ToolCx};
 pub use files::{FileState, Freshness, Version};
+pub use tasks::{Finished, Task, TaskKind, TaskState, TaskStatus, Tasks, Work};
 
 /// What the model is told of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,5 +127,25 @@ fn schema<T: JsonSchema>() -> Value {
     schema.remove("title");
     schema.remove("description");
     schema.insert("additionalProperties".into(), Value::Bool(false));
-    schema.to_value()
+    let mut schema = schema.to_value();
+    drop_rust(&mut schema);
+    schema
+}
+
+/// Takes out what only Rust means: how wide a number is, and that what may be left out is `None` then.
+fn drop_rust(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| match (key.as_str(), value) {
+                ("default", Value::Null) => false,
+                ("format", Value::String(format)) => {
+                    !format.starts_with("uint") && !format.starts_with("int")
+                }
+                _ => true,
+            });
+            map.values_mut().for_each(drop_rust);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_rust),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }

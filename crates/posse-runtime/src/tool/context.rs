@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::FileState;
+use super::{FileState, Tasks};
 use crate::world::{Env, World};
 
 /// Everything a tool may use.
@@ -19,6 +19,8 @@ pub struct ToolCx {
     pub extra_dirs: Arc<[PathBuf]>,
     /// What the run has read and written, for read-before-write.
     pub files: FileState,
+    /// What goes on in the background, shared by the session. Whoever begins one calls [`Tasks::shutdown`] at its end.
+    pub tasks: Tasks,
     /// Cancelled when the user interrupts.
     pub stop: CancellationToken,
     /// Where long output goes: the session's own folder, created on demand.
@@ -35,6 +37,7 @@ impl ToolCx {
             world,
             extra_dirs: Arc::from([]),
             files: FileState::default(),
+            tasks: Tasks::default(),
             stop: CancellationToken::new(),
             spool: spool.into(),
             call: Box::default(),

@@ -10,7 +10,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::fs::{self, Answer, Text};
-use super::{lenient, patch, view};
+use super::{patch, view};
+use crate::tool::lenient;
 use crate::tool::{Tool, ToolCx, ToolOutput};
 
 /// As much of the model's own text as an error repeats.
@@ -30,7 +31,7 @@ pub(super) struct Input {
     /// The text to put in its place; must differ from old_string
     new_string: String,
     /// Replace every occurrence of old_string, not just the only one
-    #[serde(default, deserialize_with = "lenient::switch")]
+    #[serde(default, deserialize_with = "lenient::flag")]
     replace_all: bool,
 }
 

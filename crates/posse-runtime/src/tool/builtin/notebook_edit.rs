@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::fs::{self, Answer, Text};
-use super::lenient;
+use crate::tool::lenient;
 use crate::tool::{Tool, ToolCx, ToolOutput};
 use cells::Notebook;
 

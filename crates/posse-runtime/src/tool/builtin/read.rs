@@ -15,7 +15,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::fs::{self, Answer};
-use super::{lenient, view};
+use super::view;
+use crate::tool::lenient;
 use crate::tool::{Tool, ToolCx, ToolOutput, Version};
 
 /// The tool.

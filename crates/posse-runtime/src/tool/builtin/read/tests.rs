@@ -207,7 +207,7 @@ async fn input_that_does_not_fit_is_explained() {
     for (more, want) in [
         (json!({ "offset": -1 }), "expected a whole number from 0 up, got -1"),
         (json!({ "limit": "many" }), "expected a whole number from 0 up, got \"many\""),
-        (json!({ "limit": 1.5 }), "expected a whole number from 0 up, got 1.5"),
+        (json!({ "limit": true }), "expected a whole number from 0 up, got true"),
         (json!({ "pages": [1] }), "expected text, got [1]"),
     ] {
         let text = shown("x", more).await;

@@ -1,0 +1,118 @@
+//! Starting a command in a shell, and learning where the shell ended up.
+//!
+//! The command runs under `eval`, so that a syntax error or a heredoc at its end stays its own. Its last folder comes
+//! back through a file: on every way out if the command sets no EXIT trap, and on the usual one if it does.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tempfile::NamedTempFile;
+
+use super::pipes::Pipes;
+use crate::tool::ToolCx;
+use crate::world::process::{Tree, command};
+use crate::world::{Env, World};
+
+/// Linux takes no single argument of 128 KiB or more.
+const LONGEST_ARGUMENT: usize = 120_000;
+/// Where shells are if nobody says.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A command that was started.
+#[derive(Debug)]
+pub(super) struct Shell {
+    pub(super) tree: Tree,
+    pub(super) pipes: Pipes,
+    pub(super) last_folder: LastFolder,
+}
+
+/// Where the shell writes its last folder. Without a file, it does not.
+#[derive(Debug)]
+pub(super) struct LastFolder {
+    file: Option<NamedTempFile>,
+    /// The command itself, if it was too long for an argument.
+    _command: Option<NamedTempFile>,
+}
+
+impl LastFolder {
+    /// Where the shell was when it ended, if that is known and still there.
+    pub(super) fn read(&self) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStringExt;
+        let mut path = std::fs::read(self.file.as_ref()?.path()).ok()?;
+        path.pop_if(|last| *last == b'\n');
+        let path = PathBuf::from(OsString::from_vec(path));
+        path.is_dir().then_some(path)
+    }
+}
+
+impl Shell {
+    /// Starts a command in a folder.
+    pub(super) fn start(text: &str, folder: &Path, cx: &ToolCx) -> std::io::Result<Self> {
+        let world: &World = &cx.world;
+        // Without a place for the file the command still runs; only `cd` is forgotten.
+        let file = temporary(cx).ok();
+        let mut script = script(text, file.as_ref().map(NamedTempFile::path));
+        let mut too_long = None;
+        if script.len() > LONGEST_ARGUMENT {
+            let mut long = temporary(cx)?;
+            long.write_all(text.as_bytes())?;
+            script = wrap(
+                &format!(". {}", quote(&long.path().to_string_lossy())),
+                file.as_ref().map(NamedTempFile::path),
+            );
+            too_long = Some(long);
+        }
+        let program = find(&world.env);
+        let mut command = command(&program, folder);
+        // Its messages begin with its name, which is not where it was found.
+        command.arg0(program.file_name().unwrap_or(program.as_os_str()));
+        command
+            .arg("-c")
+            .arg(script)
+            .env_clear()
+            .envs(world.env.iter())
+            .env("CLAUDECODE", "1")
+            // An editor nobody can see would wait for ever.
+            .env("GIT_EDITOR", "true")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut tree = Tree::start(command, &world.ids.uuid())?;
+        let pipes = Pipes::new(tree.stdout(), tree.stderr());
+        Ok(Self { tree, pipes, last_folder: LastFolder { file, _command: too_long } })
+    }
+}
+
+fn temporary(cx: &ToolCx) -> std::io::Result<NamedTempFile> {
+    let in_folder = |folder: &Path| tempfile::Builder::new().prefix("posse-").tempfile_in(folder);
+    in_folder(&cx.world.temp_dir()).or_else(|_| {
+        std::fs::create_dir_all(&cx.spool)?;
+        in_folder(&cx.spool)
+    })
+}
+
+/// The user's bash, or the shell every system has.
+fn find(env: &Env) -> PathBuf {
+    let folders = env.get("PATH").unwrap_or(USUAL_PATH).split(':').filter(|folder| folder.starts_with('/'));
+    let mut bashes = folders.map(|folder| Path::new(folder).join("bash"));
+    bashes.find(|path| path.is_file()).unwrap_or_else(|| "/bin/sh".into())
+}
+
+fn script(text: &str, last_folder: Option<&Path>) -> String {
+    wrap(&format!("eval {}", quote(text)), last_folder)
+}
+
+/// On one line, so that line numbers in messages are the command's own.
+fn wrap(run: &str, last_folder: Option<&Path>) -> String {
+    let Some(file) = last_folder else { return run.to_owned() };
+    // Without the traces of `set -x`, and whatever the command has made of `pwd`.
+    let save = format!("{{ set +xv; command pwd -P >| {}; }} 2>/dev/null", quote(&file.to_string_lossy()));
+    let trap = quote(&save);
+    format!("trap {trap} EXIT; {run}; {{ set -- \"$?\"; set +xv; }} 2>/dev/null; {save} || :; exit \"$1\"")
+}
+
+/// A text as one word of a shell.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,55 @@
+//! **TaskStop**: ends a task in the background.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::unknown_task;
+use crate::tool::{Tool, ToolCx, ToolOutput};
+
+/// The tool.
+#[derive(Debug, Default)]
+pub struct TaskStop;
+
+/// Which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Input {
+    /// The ID of the task.
+    #[serde(alias = "shell_id")]
+    task_id: String,
+}
+
+impl Tool for TaskStop {
+    const NAME: &'static str = "TaskStop";
+    type Input = Input;
+
+    fn description(&self) -> String {
+        "Stops a background task and everything it started. What it has printed stays in its output file."
+            .to_owned()
+    }
+
+    fn runs_alone(&self, _input: &Input) -> bool {
+        true
+    }
+
+    async fn run(&self, input: Input, cx: &ToolCx) -> ToolOutput {
+        let id = input.task_id;
+        let Some(before) = cx.tasks.get(&id) else { return unknown_task(&id, cx) };
+        if before.state.is_over() {
+            let status = before.state.status.word();
+            return ToolOutput::error(format!("Task {id} is not running: it is {status}."));
+        }
+        let Some(task) = cx.tasks.stop(&id).await else { return unknown_task(&id, cx) };
+        if !task.state.is_over() {
+            return ToolOutput::error(format!("Task {id} was told to stop and has not done so yet."));
+        }
+        cx.tasks.saw_end(&id);
+        let text = format!("Stopped task {id}: {}", task.command);
+        ToolOutput::text(text.clone()).with(json!({
+            "message": text, "task_id": task.id, "task_type": task.kind.word(), "command": task.command,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
