@@ -1,27 +1,37 @@
 //! What can be typed. The doc comments here are the help texts.
 
+mod run;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
+pub use run::{AuthorityArgs, EffortArg, OutputFormat, PromptArgs, RunArgs, SessionArgs};
+
 /// Run AI agents that are defined as Markdown files.
 ///
 /// An agent is one file, such as .claude/agents/reviewer.md: a short header that says what it is called, when to use
 /// it and what it may do, then its instructions. posse reads the agents, settings and plugins you already have from
 /// Claude Code.
+///
+/// Give it a task: posse -p "explain this project". Or watch it work, without a key: posse demo.
 #[derive(Debug, Parser)]
 #[command(name = "posse", version, propagate_version = true, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(
-    after_help = "Exit codes: 0 fine, 1 problems found or the command failed, 2 the command line was wrong."
+    after_help = "Exit codes: 0 fine; 1 problems found, or the run ended with an error; 2 the command line was \
+                        wrong; 130 interrupted."
 )]
 pub struct Args {
     /// When to use colours; NO_COLOR in the environment switches them off too
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: When,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// When to do something that depends on who reads.
@@ -55,6 +65,16 @@ pub enum Command {
     /// The tool pool is shown step by step: what is in it and why, what is not and why not. Use --parent and
     /// --background to see the same agent started by another one, or in the background.
     Explain(ExplainArgs),
+    /// Watch an agent find and mend a bug in a small project, with real tools and a rehearsed model
+    ///
+    /// No key needed. The sample project lies in a temporary folder and is removed afterwards.
+    Demo(DemoArgs),
+    /// List the conversations of this folder, newest first
+    Sessions {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell
     ///
     /// For example, for bash: posse completions bash > ~/.local/share/bash-completion/completions/posse
@@ -62,6 +82,17 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// `posse demo`.
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Do not pause between steps
+    #[arg(long)]
+    pub fast: bool,
+    /// Keep the sample project and say where it is
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// `posse agents`.

@@ -2,18 +2,22 @@
 
 mod agents;
 mod completions;
+mod demo;
 mod explain;
 mod lint;
+mod run;
+mod sessions;
 
 use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;
 
-use crate::args::{AgentsCommand, Command};
+use crate::args::{AgentsCommand, Args, Command};
 use crate::report::{CommandResult, Failure};
 use crate::terminal::Terminal;
 
 /// Runs a command.
-pub fn run(command: Command, world: &World, terminal: &mut Terminal) -> CommandResult {
+pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult {
+    let Some(command) = args.command else { return run::run(args.run, world, terminal) };
     match command {
         Command::Agents(args) => match args.command {
             None => agents::list(&args.list, world, terminal),
@@ -23,6 +27,8 @@ pub fn run(command: Command, world: &World, terminal: &mut Terminal) -> CommandR
         },
         Command::Lint(args) => lint::run(&args, world, terminal),
         Command::Explain(args) => explain::run(&args, world, terminal),
+        Command::Demo(args) => demo::run(&args, world, terminal),
+        Command::Sessions { json } => sessions::run(json, world, terminal),
         Command::Completions { shell } => completions::run(shell, terminal),
     }
 }

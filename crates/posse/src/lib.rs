@@ -23,6 +23,6 @@ pub fn run(world: &World) -> ExitCode {
         Err(error) => return report::usage(&error),
     };
     let mut terminal = Terminal::of_process(world, args.color);
-    let outcome = commands::run(args.command, world, &mut terminal);
+    let outcome = commands::run(args, world, &mut terminal);
     report::finish(outcome, &mut terminal)
 }

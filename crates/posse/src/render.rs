@@ -6,7 +6,9 @@ pub mod fields;
 pub mod json;
 pub mod listing;
 pub mod sarif;
+pub mod stream;
 pub mod style;
+pub mod transcript;
 
 use std::path::Path;
 

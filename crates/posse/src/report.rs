@@ -14,6 +14,8 @@ pub enum Outcome {
     Fine,
     /// It ran, and found problems.
     Problems,
+    /// Somebody stopped it.
+    Interrupted,
 }
 
 /// Why a command could not do its work.
@@ -73,6 +75,8 @@ impl From<io::Error> for Error {
 
 const PROBLEMS: u8 = 1;
 const USAGE: u8 = 2;
+/// What shells say of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 /// Turns a result into an exit code, and says what there is to say.
 pub fn finish(result: CommandResult, terminal: &mut Terminal) -> ExitCode {
@@ -83,6 +87,7 @@ pub fn finish(result: CommandResult, terminal: &mut Terminal) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(PROBLEMS),
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
         // Whoever closed the pipe has read enough.
         Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Error::Io(error)) => say(terminal, &Failure::new(format!("cannot write: {error}"))),

@@ -12,6 +12,8 @@ pub struct Terminal {
     pub out: Box<dyn Write>,
     /// Messages.
     pub err: Box<dyn Write>,
+    /// Whether a person is watching.
+    pub is_terminal: bool,
     /// Whether to use colours.
     pub color: bool,
     /// How many columns a line has.
@@ -39,6 +41,7 @@ impl Terminal {
         Self {
             out: Box::new(io::BufWriter::new(stdout)),
             err: Box::new(io::stderr()),
+            is_terminal,
             color,
             width: width.unwrap_or(DEFAULT_WIDTH),
         }

@@ -4,6 +4,7 @@ mod agents;
 mod docs;
 mod explain;
 mod lint;
+mod run;
 mod usage;
 
 use posse_testkit::TestEnv;

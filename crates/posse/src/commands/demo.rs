@@ -1,0 +1,149 @@
+//! `posse demo`: an agent at work, with real tools on a real project; only the model is rehearsed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::event::{Delta, Outcome as TurnOutcome, What};
+use posse_core::message::Message;
+use posse_core::permission::Mode;
+use posse_runtime::launch::{LaunchRequest, Launched, launch};
+use posse_runtime::run::{Ended, Event};
+use posse_runtime::world::World;
+use tokio_util::sync::CancellationToken;
+
+use super::run::{interrupts, launch_failure, runtime};
+use crate::args::DemoArgs;
+use crate::render::style::Style;
+use crate::render::transcript::Transcript;
+use crate::report::{CommandResult, Error, Failure, Outcome};
+use crate::terminal::Terminal;
+
+const SCRIPT: &str = include_str!("demo/script.yaml");
+const TASK: &str = "The tests of this project fail. Find out why, mend it, and show that it works.";
+const PROJECT: [(&str, &str); 3] = [
+    ("README.md", include_str!("demo/project/README.md")),
+    ("receipt.sh", include_str!("demo/project/receipt.sh")),
+    ("test.sh", include_str!("demo/project/test.sh")),
+];
+
+pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    let unwritable =
+        |error: std::io::Error| Failure::new(format!("cannot write the sample project: {error}"));
+    let folder =
+        tempfile::Builder::new().prefix("posse-demo-").tempdir_in(world.temp_dir()).map_err(unwritable)?;
+    let project = folder.path().join("receipt");
+    write_project(&project).map_err(unwritable)?;
+    std::fs::write(folder.path().join("script.yaml"), SCRIPT).map_err(unwritable)?;
+    let style = Style { color: terminal.color };
+    writeln!(
+        terminal.out,
+        "{}",
+        style.dim("A small shop's receipt script, freshly copied to a temporary folder.")
+    )?;
+    writeln!(
+        terminal.out,
+        "{}\n",
+        style.dim("The tools are real; what the model says is rehearsed, so no key is needed.")
+    )?;
+    writeln!(terminal.out, "{} {}\n", style.hint(">"), style.bold(TASK))?;
+    let ended = runtime()?.block_on(play(&project, args, world, terminal))?;
+    let outcome = epilogue(&ended, style, terminal)?;
+    if args.keep {
+        let kept = folder.keep();
+        writeln!(terminal.out, "\nThe project is in {}", kept.join("receipt").display())?;
+    }
+    Ok(outcome)
+}
+
+fn write_project(project: &Path) -> std::io::Result<()> {
+    // A `.git` of its own keeps the demo from picking up what lies in the folders above.
+    std::fs::create_dir_all(project.join(".git"))?;
+    PROJECT.iter().try_for_each(|(name, text)| std::fs::write(project.join(name), text))
+}
+
+async fn play(
+    project: &Path,
+    args: &DemoArgs,
+    world: &World,
+    terminal: &mut Terminal,
+) -> Result<Ended, Error> {
+    let world = Arc::new(World { cwd: project.to_owned(), ..world.clone() });
+    let request = LaunchRequest {
+        model: Some("rehearsal:../script.yaml".into()),
+        permission_mode: Some(Mode::AcceptEdits),
+        allowed_tools: vec!["Bash".into()],
+        no_persistence: true,
+        entrypoint: "demo".into(),
+        catalog: posse_runtime::catalog::CatalogOptions { bare: true, ..Default::default() },
+        ..LaunchRequest::default()
+    };
+    let Launched { mut run, mut events, cx, .. } =
+        launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
+    let stop = CancellationToken::new();
+    let paced = terminal.is_terminal && !args.fast;
+    let mut transcript = Transcript::new(Style { color: terminal.color }, terminal.width);
+    let turn = async {
+        let ended = run.prompt(Message::user(TASK), stop.clone()).await;
+        // The last sender goes with the run; then the drawing below knows that it has seen everything.
+        drop(run);
+        ended
+    };
+    let drawing = async {
+        while let Some(event) = events.recv().await {
+            draw(&event, &mut transcript, paced, terminal).await?;
+        }
+        Ok::<(), Error>(())
+    };
+    let both = async { tokio::join!(turn, drawing) };
+    let (ended, drawn) = tokio::select! {
+        both = both => both,
+        never = interrupts(stop.clone()) => match never {},
+    };
+    cx.tasks.shutdown().await;
+    drawn?;
+    ended.map_err(|error| Failure::new(error.to_string()).into())
+}
+
+/// Draws an event at a pace one can follow.
+async fn draw(
+    event: &Event,
+    transcript: &mut Transcript,
+    paced: bool,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let text = transcript.event(event);
+    let is_speech = matches!(event.what, What::Delta(Delta::Text(_)));
+    if !paced || text.is_empty() {
+        terminal.out.write_all(text.as_bytes())?;
+        return Ok(());
+    }
+    let pieces: Vec<&str> = if is_speech { text.split_inclusive(' ').collect() } else { vec![&text] };
+    let pause = if is_speech { Duration::from_millis(35) } else { Duration::from_millis(350) };
+    for piece in pieces {
+        terminal.out.write_all(piece.as_bytes())?;
+        terminal.out.flush()?;
+        tokio::time::sleep(pause).await;
+    }
+    Ok(())
+}
+
+fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outcome, Error> {
+    match &ended.outcome {
+        TurnOutcome::Answer { .. } => {}
+        TurnOutcome::Cancelled { .. } => return Ok(Outcome::Interrupted),
+        TurnOutcome::Failed(failure) => return Err(crate::render::stream::model_failure(failure).into()),
+        TurnOutcome::OutOfTurns(_) | TurnOutcome::OutOfBudget(_) => {
+            return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());
+        }
+    }
+    let mut say =
+        |command: &str, what: &str| writeln!(terminal.out, "  {}  {}", style.bold(command), style.dim(what));
+    say("", "")?;
+    say("What to try next", "")?;
+    say("posse agents                     ", "the agents you have, and what became of each file")?;
+    say("posse lint                       ", "what is wrong with them, where, and how to mend it")?;
+    say("posse explain Explore            ", "what an agent may do, and who says so")?;
+    say("posse -p \"explain this project\"  ", "a task of your own; needs ANTHROPIC_API_KEY")?;
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,330 @@
+//! `posse -p`: a task, an answer.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_core::definition::Effort;
+use posse_core::event::Outcome as TurnOutcome;
+use posse_core::message::Message;
+use posse_core::permission::Mode;
+use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, launch};
+use posse_runtime::run::Event;
+use posse_runtime::world::World;
+use tokio_util::sync::CancellationToken;
+
+use super::load_failure;
+use crate::args::{OutputFormat, RunArgs, SessionArgs};
+use crate::render::stream::{Stream, TurnEnd};
+use crate::render::transcript::Transcript;
+use crate::report::{CommandResult, Error, Failure, Outcome};
+use crate::terminal::Terminal;
+
+pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    let prompt = prompt(&args, world)?;
+    let format = args.output_format;
+    let verbose = args.verbose;
+    let partial = args.include_partial_messages;
+    let request = request(args, world)?;
+    let world = Arc::new(world.clone());
+    runtime()?.block_on(async {
+        let launched =
+            launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
+        match format {
+            OutputFormat::Text => as_text(launched, prompt, verbose, terminal).await,
+            OutputFormat::Json => as_json(launched, prompt, false, partial, terminal).await,
+            OutputFormat::StreamJson => as_json(launched, prompt, true, partial, terminal).await,
+        }
+    })
+}
+
+/// One thread is enough to wait on; tools that compute use threads of their own.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))
+}
+
+/// The task: from the command line, from standard input, or both.
+fn prompt(args: &RunArgs, world: &World) -> Result<String, Failure> {
+    let mut parts: Vec<String> = args.prompt.clone().into_iter().collect();
+    let mut stdin = std::io::stdin();
+    // A session that is driven by another program may leave its input open; only -p reads it to the end.
+    if !stdin.is_terminal() && (args.print || args.prompt.is_none()) {
+        let mut text = String::new();
+        stdin
+            .read_to_string(&mut text)
+            .map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
+        parts.extend(Some(text.trim_end().to_owned()).filter(|text| !text.is_empty()));
+    }
+    if parts.is_empty() {
+        let hint = "try: posse -p \"explain this project\", or posse demo";
+        return Err(Failure::new("there is no task").hint(hint).usage());
+    }
+    if !args.print && world.env.get("CLAUDE_CODE_ENTRYPOINT").is_none() {
+        return Err(no_conversation(args.prompt.as_deref().unwrap_or_default()));
+    }
+    Ok(parts.join("\n\n"))
+}
+
+/// A lone word is more likely a command misspelt than a task.
+fn no_conversation(prompt: &str) -> Failure {
+    use clap::CommandFactory;
+    let command = crate::args::Args::command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    match posse_core::suggest::closest(prompt, names) {
+        Some(close) => {
+            Failure::new(format!("there is no command `{prompt}`")).hint(format!("did you mean `{close}`?"))
+        }
+        None => Failure::new("conversations in the terminal are not built yet")
+            .hint("give a task with -p, or see `posse --help` for the commands"),
+    }
+    .usage()
+}
+
+fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
+    let RunArgs {
+        prompt: _,
+        print: _,
+        output_format: _,
+        verbose: _,
+        include_partial_messages,
+        model,
+        fallback_model,
+        agent,
+        effort,
+        max_turns,
+        max_budget_usd,
+        json_schema,
+        record,
+        prompting,
+        authority,
+        session,
+        sources,
+    } = args;
+    let text = |text: Option<String>, file: Option<&Path>| match (text, file) {
+        (Some(text), _) => Ok(Some(text)),
+        (None, Some(file)) => read(file, world).map(Some),
+        (None, None) => Ok(None),
+    };
+    let mode = if authority.dangerously_skip_permissions {
+        Some(Mode::BypassPermissions)
+    } else {
+        authority.permission_mode
+    };
+    refuse_bypass_as_root(mode, world)?;
+    Ok(LaunchRequest {
+        catalog: sources.options(),
+        agent,
+        model,
+        fallback_model,
+        system_prompt: text(prompting.system_prompt, prompting.system_prompt_file.as_deref())?,
+        append_system_prompt: text(
+            prompting.append_system_prompt,
+            prompting.append_system_prompt_file.as_deref(),
+        )?,
+        tools: authority.tools,
+        allowed_tools: authority.allowed_tools,
+        disallowed_tools: authority.disallowed_tools,
+        permission_mode: mode,
+        max_turns,
+        max_budget_usd,
+        effort: effort.map(|level| Effort::Level(level.into())),
+        thinking: posse_runtime::model::Thinking::Default,
+        json_schema,
+        no_persistence: session.no_session_persistence,
+        session: session_choice(session)?,
+        record,
+        raw_events: include_partial_messages,
+        entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),
+    })
+}
+
+/// An agent that may do anything, as a user who may do anything, on the machine itself: not by accident.
+fn refuse_bypass_as_root(mode: Option<Mode>, world: &World) -> Result<(), Failure> {
+    let contained = world.env.is_on("IS_SANDBOX");
+    if mode == Some(Mode::BypassPermissions) && posse_runtime::world::is_root() && !contained {
+        let failure = Failure::new("approving everything is refused for root: nothing would be safe").usage();
+        return Err(failure.hint("run as another user, or set IS_SANDBOX=1 inside a container"));
+    }
+    Ok(())
+}
+
+fn session_choice(args: SessionArgs) -> Result<SessionChoice, Failure> {
+    let SessionArgs { continue_last, resume, fork_session, session_id, no_session_persistence: _ } = args;
+    let goes_on = continue_last || resume.is_some();
+    if session_id.is_some() && goes_on && !fork_session {
+        let failure = Failure::new("--session-id names a new conversation").usage();
+        return Err(failure.hint("add --fork-session to go on with a copy under that id"));
+    }
+    if fork_session && !goes_on {
+        return Err(Failure::new("--fork-session needs --continue or --resume").usage());
+    }
+    let fork = fork_session.then(|| session_id.clone());
+    Ok(match (continue_last, resume, session_id) {
+        (true, _, _) => SessionChoice::Continue { fork },
+        (false, Some(id), _) => SessionChoice::Resume { id, fork },
+        (false, None, Some(id)) => SessionChoice::NewWith(id),
+        (false, None, None) => SessionChoice::New,
+    })
+}
+
+fn read(file: &Path, world: &World) -> Result<String, Failure> {
+    let path = world.cwd.join(file);
+    std::fs::read_to_string(&path)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())).usage())
+}
+
+pub(super) fn launch_failure(error: &LaunchError) -> Failure {
+    match error {
+        LaunchError::Load(error) => load_failure(error),
+        LaunchError::NoAgent { .. } => Failure::new(error.to_string()).hint("`posse agents` lists them"),
+        LaunchError::Session(_) => {
+            Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
+        }
+        LaunchError::Script(_)
+        | LaunchError::Schema(_)
+        | LaunchError::Unwritable { .. }
+        | LaunchError::Model(_) => Failure::new(error.to_string()),
+    }
+}
+
+/// The first prompt of an agent that has one of its own to put before it.
+fn first_message(launched: &Launched, prompt: &str) -> Message {
+    match &launched.facts.initial_prompt {
+        Some(initial) if launched.run.history().is_empty() => Message::user(format!("{initial}\n\n{prompt}")),
+        Some(_) | None => Message::user(prompt),
+    }
+}
+
+/// Cancels the token at the first Ctrl-C and ends the program at the second; never ends by itself.
+pub(super) async fn interrupts(stop: CancellationToken) -> std::convert::Infallible {
+    for count in 1.. {
+        if tokio::signal::ctrl_c().await.is_err() {
+            break;
+        }
+        if count > 1 {
+            at_once();
+        }
+        stop.cancel();
+    }
+    std::future::pending().await
+}
+
+/// Whoever asks twice does not want to wait for anything. The transcript is whole: facts are written as they happen.
+#[allow(clippy::disallowed_methods)]
+fn at_once() -> ! {
+    std::process::exit(130)
+}
+
+async fn as_text(
+    mut launched: Launched,
+    prompt: String,
+    verbose: bool,
+    terminal: &mut Terminal,
+) -> CommandResult {
+    let message = first_message(&launched, &prompt);
+    let stop = CancellationToken::new();
+    let mut transcript =
+        Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
+    let Launched { run, events, facts, .. } = &mut launched;
+    for (file, reason) in &facts.failed {
+        writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
+    }
+    let turn = run.prompt(message, stop.clone());
+    let ended = drive(turn, events, stop, |event| {
+        if verbose {
+            terminal.err.write_all(transcript.event(event).as_bytes())?;
+        }
+        Ok(())
+    })
+    .await?;
+    launched.cx.tasks.shutdown().await;
+    match ended.outcome {
+        TurnOutcome::Answer { text, .. } => {
+            writeln!(terminal.out, "{}", text.trim_end())?;
+            Ok(Outcome::Fine)
+        }
+        TurnOutcome::Cancelled { .. } => {
+            writeln!(terminal.err, "posse: interrupted")?;
+            Ok(Outcome::Interrupted)
+        }
+        TurnOutcome::OutOfTurns(limit) => {
+            Err(Failure::new(format!("Reached maximum number of turns ({limit})")).into())
+        }
+        TurnOutcome::OutOfBudget(limit) => {
+            Err(Failure::new(format!("Reached maximum budget (${limit})")).into())
+        }
+        TurnOutcome::Failed(failure) => Err(crate::render::stream::model_failure(&failure).into()),
+    }
+}
+
+async fn as_json(
+    mut launched: Launched,
+    prompt: String,
+    stream: bool,
+    partial: bool,
+    terminal: &mut Terminal,
+) -> CommandResult {
+    let message = first_message(&launched, &prompt);
+    let stop = CancellationToken::new();
+    let world = launched.cx.world.clone();
+    let lines = Stream::new(launched.facts.clone(), world, partial);
+    if stream {
+        writeln!(terminal.out, "{}", lines.init())?;
+        terminal.out.flush()?;
+    }
+    let Launched { run, events, .. } = &mut launched;
+    let turn = run.prompt(message, stop.clone());
+    let ended = drive(turn, events, stop, |event| {
+        if stream {
+            for line in lines.event(event) {
+                writeln!(terminal.out, "{line}")?;
+            }
+            terminal.out.flush()?;
+        }
+        Ok(())
+    })
+    .await?;
+    launched.cx.tasks.shutdown().await;
+    let end = TurnEnd { ended: &ended, spent: launched.run.spent(), api_ms: launched.run.api_ms() };
+    for line in lines.synthetic(&ended).into_iter().filter(|_| stream) {
+        writeln!(terminal.out, "{line}")?;
+    }
+    writeln!(terminal.out, "{}", lines.result(&end))?;
+    Ok(match ended.outcome {
+        TurnOutcome::Answer { .. } => Outcome::Fine,
+        TurnOutcome::Cancelled { .. } => Outcome::Interrupted,
+        TurnOutcome::OutOfTurns(_) | TurnOutcome::OutOfBudget(_) | TurnOutcome::Failed(_) => {
+            Outcome::Problems
+        }
+    })
+}
+
+/// Runs a turn and hands every event to `on`, in order, the last ones included.
+pub(super) async fn drive<T, E>(
+    turn: impl Future<Output = Result<T, E>>,
+    events: &mut tokio::sync::mpsc::UnboundedReceiver<Event>,
+    stop: CancellationToken,
+    mut on: impl FnMut(&Event) -> Result<(), Error>,
+) -> Result<T, Error>
+where
+    E: std::error::Error,
+{
+    let interrupts = interrupts(stop);
+    tokio::pin!(turn, interrupts);
+    let ended = loop {
+        tokio::select! {
+            // What happened is shown before its end is.
+            biased;
+            Some(event) = events.recv() => on(&event)?,
+            ended = &mut turn => break ended,
+            never = &mut interrupts => match never {},
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        on(&event)?;
+    }
+    ended.map_err(|error| Failure::new(error.to_string()).into())
+}

@@ -1,0 +1,270 @@
+//! A run as lines of JSON, in the shapes the SDKs read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use posse_core::event::{Delta, Fact, Outcome, What};
+use posse_core::failure::{Failure as ModelFailure, FailureKind};
+use posse_core::message::{Reply, json as wire};
+use posse_core::price;
+use posse_runtime::launch::Facts;
+use posse_runtime::run::{Ended, Event, Spent};
+use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
+use posse_runtime::world::World;
+use serde_json::{Value, json};
+
+use crate::report::Failure;
+
+/// Turns events into lines.
+pub struct Stream {
+    facts: Facts,
+    world: Arc<World>,
+    partial: bool,
+}
+
+/// How a turn ended, with the run's totals.
+pub struct TurnEnd<'a> {
+    /// The turn.
+    pub ended: &'a Ended,
+    /// By model, over the whole run.
+    pub spent: &'a BTreeMap<Box<str>, Spent>,
+    /// Milliseconds spent waiting for the model.
+    pub api_ms: u64,
+}
+
+impl Stream {
+    /// Lines for a run; `partial` if raw events are wanted.
+    pub fn new(facts: Facts, world: Arc<World>, partial: bool) -> Self {
+        Self { facts, world, partial }
+    }
+
+    /// What stands at the start of every turn.
+    pub fn init(&self) -> Value {
+        let facts = &self.facts;
+        // The older name of the Agent tool is what readers know.
+        let tools: Vec<&str> =
+            facts.tools.iter().map(|name| if name == "Agent" { "Task" } else { name }).collect();
+        let mut line = json!({
+            "type": "system",
+            "subtype": "init",
+            "cwd": facts.cwd.display().to_string(),
+            "session_id": facts.session,
+            "tools": tools,
+            "mcp_servers": [],
+            "model": facts.model,
+            "permissionMode": facts.mode.name(),
+            "slash_commands": [],
+            "apiKeySource": facts.key_source,
+            "claude_code_version": VERSION,
+            "output_style": "default",
+            "agents": facts.agents,
+            "skills": [],
+            "plugins": facts.plugins.iter().map(|(name, path)| json!({ "name": name, "path": path })).collect::<Vec<_>>(),
+            "uuid": self.world.ids.uuid(),
+        });
+        if !facts.failed.is_empty() {
+            let failed = facts.failed.iter().map(|(file, reason)| json!({ "file": file, "reason": reason }));
+            line["agents_failed"] = failed.collect();
+        }
+        line
+    }
+
+    /// The lines of an event.
+    pub fn event(&self, event: &Event) -> Vec<Value> {
+        match &event.what {
+            What::Fact(Fact::Replied(reply)) => self.reply(reply, &event.ids),
+            What::Fact(Fact::Answered { answer, .. }) => {
+                let mut line = self.line("user", event.ids.first());
+                line["message"] = json!({ "role": "user", "content": [wire::tool_result(answer)] });
+                line["parent_tool_use_id"] = Value::Null;
+                line["tool_use_result"] = tool_use_result(answer);
+                vec![line]
+            }
+            What::Fact(Fact::Denied { call, why }) => vec![self.system(
+                "permission_denied",
+                json!({ "tool_name": call.name, "tool_use_id": call.id, "message": why }),
+            )],
+            What::Fact(Fact::Compacted { trigger, before, .. }) => vec![self.system(
+                "compact_boundary",
+                json!({ "compact_metadata": { "trigger": trigger_word(*trigger), "pre_tokens": before } }),
+            )],
+            What::Delta(Delta::Retry { attempt, of, delay, failure }) => vec![self.system(
+                "api_retry",
+                json!({
+                    "attempt": attempt,
+                    "max_retries": of,
+                    "retry_delay_ms": u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                    "error_status": failure.status,
+                    "error": failure.kind.word(),
+                }),
+            )],
+            What::Delta(Delta::Compacting) => vec![self.system("status", json!({ "status": "compacting" }))],
+            What::Delta(Delta::Requesting) if self.partial => {
+                vec![self.system("status", json!({ "status": "requesting" }))]
+            }
+            What::Delta(Delta::Raw(raw)) if self.partial => {
+                let mut line = self.line("stream_event", None);
+                line["event"] = raw.clone();
+                line["parent_tool_use_id"] = Value::Null;
+                vec![line]
+            }
+            What::Fact(Fact::Said(_) | Fact::Finished(_))
+            | What::Delta(
+                Delta::Requesting
+                | Delta::Raw(_)
+                | Delta::Text(_)
+                | Delta::Thinking(_)
+                | Delta::ToolStart { .. }
+                | Delta::Discarded
+                | Delta::ToolRunning(_),
+            ) => Vec::new(),
+        }
+    }
+
+    fn reply(&self, reply: &Reply, ids: &[Arc<str>]) -> Vec<Value> {
+        let line = |(place, block)| {
+            let mut line = self.line("assistant", ids.get(place));
+            line["message"] = assistant_message(reply, block);
+            line["parent_tool_use_id"] = Value::Null;
+            line
+        };
+        reply.blocks.iter().enumerate().map(line).collect()
+    }
+
+    fn line(&self, kind: &str, id: Option<&Arc<str>>) -> Value {
+        let id = id.map_or_else(|| self.world.ids.uuid(), |id| id.to_string());
+        json!({ "type": kind, "session_id": self.facts.session, "uuid": id })
+    }
+
+    fn system(&self, subtype: &str, fields: Value) -> Value {
+        let mut line = self.line("system", None);
+        line["subtype"] = json!(subtype);
+        if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
+            line.extend(fields);
+        }
+        line
+    }
+
+    /// What the model would have said, had it been reached.
+    pub fn synthetic(&self, ended: &Ended) -> Vec<Value> {
+        let Outcome::Failed(failure) = &ended.outcome else { return Vec::new() };
+        let mut line = self.line("assistant", None);
+        line["message"] = json!({
+            "id": self.world.ids.uuid(),
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{ "type": "text", "text": prose(failure) }],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": wire::usage(&posse_core::message::Usage::default()),
+        });
+        line["parent_tool_use_id"] = Value::Null;
+        line["error"] = json!(failure.kind.word());
+        vec![line]
+    }
+
+    /// The end of a turn.
+    pub fn result(&self, end: &TurnEnd<'_>) -> Value {
+        let ended = end.ended;
+        let (subtype, is_error, reason) = verdict(&ended.outcome);
+        let cost: f64 = end.spent.values().map(|spent| spent.cost).sum();
+        let mut line = json!({
+            "type": "result",
+            "subtype": subtype,
+            "is_error": is_error,
+            "duration_ms": ended.duration_ms,
+            "duration_api_ms": end.api_ms,
+            // One for the prompt itself is counted with the user messages.
+            "num_turns": ended.user_messages.max(1),
+            "stop_reason": ended.stop.as_ref().map(posse_core::message::StopReason::word),
+            "session_id": self.facts.session,
+            "total_cost_usd": cost,
+            "usage": wire::usage(&ended.usage),
+            "modelUsage": self.model_usage(end.spent),
+            "permission_denials": ended.denials.iter().map(|call| json!({
+                "tool_name": call.name, "tool_use_id": call.id, "tool_input": call.input,
+            })).collect::<Vec<_>>(),
+            "terminal_reason": reason,
+            "uuid": self.world.ids.uuid(),
+        });
+        match &ended.outcome {
+            Outcome::Answer { text, structured } => {
+                line["result"] = json!(text);
+                if let Some(structured) = structured {
+                    line["structured_output"] = structured.clone();
+                }
+            }
+            Outcome::Failed(failure) => {
+                line["result"] = json!(prose(failure));
+                line["api_error_status"] = json!(failure.status);
+            }
+            Outcome::OutOfTurns(limit) => {
+                line["errors"] = json!([format!("Reached maximum number of turns ({limit})")])
+            }
+            Outcome::OutOfBudget(limit) => {
+                line["errors"] = json!([format!("Reached maximum budget (${limit})")])
+            }
+            Outcome::Cancelled { .. } => line["errors"] = json!(["Request was aborted."]),
+        }
+        line
+    }
+
+    fn model_usage(&self, spent: &BTreeMap<Box<str>, Spent>) -> Value {
+        let one = |(model, spent): (&Box<str>, &Spent)| {
+            let usage = spent.usage;
+            let value = json!({
+                "inputTokens": usage.input,
+                "outputTokens": usage.output,
+                "cacheReadInputTokens": usage.cache_read,
+                "cacheCreationInputTokens": usage.cache_write,
+                "webSearchRequests": usage.web_searches,
+                "costUSD": spent.cost,
+                "contextWindow": price::context_window(model),
+                "maxOutputTokens": self.facts.max_tokens,
+            });
+            (model.to_string(), value)
+        };
+        Value::Object(spent.iter().map(one).collect())
+    }
+}
+
+fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
+    match outcome {
+        Outcome::Answer { .. } => ("success", false, "completed"),
+        Outcome::Failed(_) => ("success", true, "api_error"),
+        Outcome::OutOfTurns(_) => ("error_max_turns", true, "max_turns"),
+        Outcome::OutOfBudget(_) => ("error_max_budget_usd", true, "budget_exhausted"),
+        Outcome::Cancelled { in_tools: true } => ("error_during_execution", true, "aborted_tools"),
+        Outcome::Cancelled { in_tools: false } => ("error_during_execution", true, "aborted_streaming"),
+    }
+}
+
+/// A failed request in words.
+fn prose(failure: &ModelFailure) -> String {
+    match failure.status {
+        Some(status) => format!("API Error: {status} {}", failure.message),
+        None => format!("API Error: {}", failure.message),
+    }
+}
+
+/// A failed request as the end of a command, with what to do about it.
+pub fn model_failure(failure: &ModelFailure) -> Failure {
+    let end = Failure::new(prose(failure));
+    match failure.kind {
+        FailureKind::Auth => {
+            end.hint("set ANTHROPIC_API_KEY to a valid key, or try `posse demo`, which needs none")
+        }
+        FailureKind::ModelNotFound => end.hint("choose another with --model"),
+        FailureKind::Connection => end.hint("check the network, and ANTHROPIC_BASE_URL if it is set"),
+        FailureKind::RateLimit | FailureKind::Overloaded => {
+            end.hint("try later, or name another model with --fallback-model")
+        }
+        FailureKind::Diverged => end.hint("the rehearsal does not fit this run any more; record it again"),
+        FailureKind::Server
+        | FailureKind::Malformed
+        | FailureKind::Billing
+        | FailureKind::TooLong
+        | FailureKind::Invalid => end,
+    }
+}

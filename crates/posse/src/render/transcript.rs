@@ -1,0 +1,109 @@
+//! A run for people: what is said, which tools run, what they answer, as it happens.
+
+use posse_core::event::{Delta, Fact, Outcome, What};
+use posse_core::message::{ToolAnswer, ToolCall};
+use posse_runtime::run::Event;
+use serde_json::Value;
+
+use super::listing::cut;
+use super::style::{Style, plain};
+
+/// Draws events as lines.
+pub struct Transcript {
+    style: Style,
+    width: usize,
+    /// Whether the cursor stands behind text of the model's.
+    in_text: bool,
+}
+
+/// Lines of a tool's answer that are shown.
+const SHOWN: usize = 6;
+
+impl Transcript {
+    /// Draws for a terminal of this width.
+    pub fn new(style: Style, width: usize) -> Self {
+        Self { style, width, in_text: false }
+    }
+
+    /// What to print for an event.
+    pub fn event(&mut self, event: &Event) -> String {
+        match &event.what {
+            What::Delta(Delta::Text(text)) => {
+                self.in_text = true;
+                text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+            }
+            What::Delta(Delta::Retry { attempt, of, delay, failure }) => {
+                let text = format!(
+                    "{} — trying again ({attempt}/{of}) in {:.1} s",
+                    failure.message,
+                    delay.as_secs_f64()
+                );
+                self.line(&self.style.hint(&plain(&text)))
+            }
+            What::Delta(Delta::Compacting) => {
+                self.line(&self.style.dim("the conversation is long; summarising it"))
+            }
+            What::Delta(Delta::Discarded) => {
+                self.line(&self.style.dim("(that answer broke off; asking again)"))
+            }
+            What::Fact(Fact::Replied(_)) => self.end_text(),
+            What::Delta(Delta::ToolRunning(call)) => self.line(&self.call(call)),
+            What::Fact(Fact::Answered { answer, .. }) => self.answer(answer),
+            What::Fact(Fact::Denied { .. } | Fact::Said(_) | Fact::Compacted { .. }) => String::new(),
+            What::Fact(Fact::Finished(outcome)) => match outcome {
+                Outcome::Answer { .. } => self.end_text(),
+                Outcome::Cancelled { .. } => self.line(&self.style.hint("interrupted")),
+                Outcome::OutOfTurns(_) | Outcome::OutOfBudget(_) | Outcome::Failed(_) => self.end_text(),
+            },
+            What::Delta(Delta::Requesting | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
+                String::new()
+            }
+        }
+    }
+
+    fn line(&mut self, text: &str) -> String {
+        format!("{}{text}\n", self.end_text())
+    }
+
+    fn end_text(&mut self) -> String {
+        if std::mem::take(&mut self.in_text) { "\n".to_owned() } else { String::new() }
+    }
+
+    fn call(&self, call: &ToolCall) -> String {
+        let about = plain(&summary(&call.input));
+        let room = self.width.saturating_sub(call.name.len() + 6);
+        format!(
+            "{} {}  {}",
+            self.style.good("●"),
+            self.style.bold(&plain(&call.name)),
+            self.style.dim(&cut(&about, room))
+        )
+    }
+
+    fn answer(&mut self, answer: &ToolAnswer) -> String {
+        let text = answer.plain();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut out = self.end_text();
+        for line in lines.iter().take(SHOWN) {
+            let line = cut(&plain(line), self.width.saturating_sub(4));
+            let line = if answer.is_error { self.style.error(&line) } else { self.style.dim(&line) };
+            out.push_str(&format!("  {} {line}\n", self.style.dim("│")));
+        }
+        if lines.len() > SHOWN {
+            out.push_str(&format!(
+                "  {} {}\n",
+                self.style.dim("│"),
+                self.style.dim(&format!("… {} more lines", lines.len() - SHOWN))
+            ));
+        }
+        out
+    }
+}
+
+/// The part of an input that says most.
+fn summary(input: &Value) -> String {
+    const TELLING: [&str; 8] =
+        ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt"];
+    let telling = TELLING.iter().find_map(|key| input.get(key)?.as_str());
+    telling.map_or_else(|| if input.is_null() { String::new() } else { input.to_string() }, str::to_owned)
+}
