@@ -19,7 +19,9 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>,
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The range is checked above.
         Some(number.round() as u64)
     });
-    number.map(Some).ok_or_else(|| D::Error::custom(format!("expected a whole number from 0 up, got {value}")))
+    number
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format!("expected a whole number from 0 up, got {value}")))
 }
 
 /// Yes or no, also as a text.

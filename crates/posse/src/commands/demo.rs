@@ -46,7 +46,7 @@ pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> Co
         "{}\n",
         style.dim("The tools are real; what the model says is rehearsed, so no key is needed.")
     )?;
-    writeln!(terminal.out, "{} {}\n", style.hint(">"), style.bold(TASK))?;
+    writeln!(terminal.out, "{} {}", style.hint(">"), style.bold(TASK))?;
     let ended = runtime()?.block_on(play(&project, args, world, terminal))?;
     let outcome = epilogue(&ended, style, terminal)?;
     if args.keep {

@@ -29,8 +29,10 @@ impl Transcript {
     pub fn event(&mut self, event: &Event) -> String {
         match &event.what {
             What::Delta(Delta::Text(text)) => {
-                self.in_text = true;
-                text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+                // A blank line sets what is said apart from what was done.
+                let lead = if std::mem::replace(&mut self.in_text, true) { "" } else { "\n" };
+                let clean = text.chars().filter(|c| *c == '\n' || !c.is_control());
+                lead.chars().chain(clean).collect()
             }
             What::Delta(Delta::Retry { attempt, of, delay, failure }) => {
                 let text = format!(
