@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod context;
 pub mod launch;
 pub mod model;
+pub mod net;
 pub mod run;
 pub mod session;
 pub mod tool;
