@@ -3,8 +3,11 @@
 //! Knows providers and their protocols. Refuses to know what a turn is: one call is one request, and trying again is
 //! the caller's decision.
 
+pub mod anthropic;
+mod http;
 pub mod rehearsal;
 pub mod retry;
+mod secret;
 
 use std::sync::Arc;
 
@@ -15,6 +18,8 @@ use posse_core::failure::Failure;
 use posse_core::message::{Message, Reply};
 
 use crate::tool::ToolSpec;
+
+pub use secret::Secret;
 
 /// One request to a model.
 #[derive(Clone, Debug)]
@@ -35,7 +40,7 @@ pub struct Request {
     pub effort: Option<Effort>,
     /// Names the run to the provider, for its own accounts.
     pub session: Box<str>,
-    /// Whether raw events of the provider are wanted.
+    /// Whether to pass on every event of the provider as [`Delta::Raw`].
     pub raw_events: bool,
 }
 
@@ -71,3 +76,6 @@ pub trait Model: Send + Sync {
         on: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 }
+
+#[cfg(test)]
+mod tests;

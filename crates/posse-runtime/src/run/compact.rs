@@ -34,11 +34,21 @@ impl Run {
             Some(_) | None => messages.push(Message { role: Role::User, blocks: vec![ask] }),
         }
         let request = self.request(messages);
-        let options = retry::Options { policy: self.setup.retry, fallback: self.setup.fallback.as_deref() };
         let world = self.setup.world.clone();
         let model = self.setup.model.clone();
         let watch = world.clock.start();
-        let reply = retry::call(&*model, &request, &options, &world, stop, &mut |_| {}).await;
+        let (policy, fallback) = (self.setup.retry, self.setup.fallback.clone());
+        let mut quietly = |_| {};
+        let reply = retry::call_with_retries(
+            &*model,
+            &request,
+            &policy,
+            fallback.as_deref(),
+            &world,
+            &mut quietly,
+            stop,
+        )
+        .await;
         self.api_ms += watch.elapsed_ms();
         let Ok(reply) = reply else { return Ok(false) };
         self.spend(&reply.model, &reply.usage);

@@ -10,13 +10,19 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{Ended, Event, Run};
-use crate::model::{Request, retry};
+use crate::model::Request;
+use crate::model::retry::{self, NoReply};
 use crate::session::SessionError;
 
 /// What a finished piece of work feeds the machine.
 enum Done {
-    Model(Result<Reply, Failure>, u64),
+    Model(Result<Reply, NoReply>, u64),
     Tool(ToolAnswer),
+}
+
+/// What stands for a request that died.
+fn crashed(message: &str) -> Done {
+    Done::Model(Err(NoReply::Failed(Failure::new(FailureKind::Malformed, message))), 0)
 }
 
 /// One turn under way.
@@ -166,18 +172,16 @@ impl Run {
         let request = self.request(self.turn.history().to_vec());
         let (model, world, policy) = (self.setup.model.clone(), self.setup.world.clone(), self.setup.retry);
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
-        let owed = Done::Model(
-            Err(Failure::new(FailureKind::Malformed, "the request crashed; this is a bug in posse")),
-            0,
-        );
+        let owed = crashed("the request crashed; this is a bug in posse");
         flight.start(owed, async move {
             let watch = world.clock.start();
             let mut on = |delta: Delta| {
                 let _ = events.send(Event { what: What::Delta(delta), ids: Vec::new() });
             };
             on(Delta::Requesting);
-            let options = retry::Options { policy, fallback: fallback.as_deref() };
-            let reply = retry::call(&*model, &request, &options, &world, &stop, &mut on).await;
+            let fallback = fallback.as_deref();
+            let reply =
+                retry::call_with_retries(&*model, &request, &policy, fallback, &world, &mut on, &stop).await;
             Done::Model(reply, watch.elapsed_ms())
         });
     }
@@ -211,7 +215,9 @@ impl Run {
                 flight.inputs.push_back(Input::Replied(reply));
                 self.check_budget(flight).await?;
             }
-            Done::Model(Err(failure), took) => {
+            // The machine is told to cancel by whoever cancelled; there is nothing to add.
+            Done::Model(Err(NoReply::Cancelled), took) => self.api_ms += took,
+            Done::Model(Err(NoReply::Failed(failure)), took) => {
                 self.api_ms += took;
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
@@ -264,9 +270,9 @@ impl Flight {
                 self.owed.remove(&id);
                 done
             }
-            Err(error) => self.owed.remove(&error.id()).unwrap_or_else(|| {
-                Done::Model(Err(Failure::new(FailureKind::Malformed, "a task ended without a trace")), 0)
-            }),
+            Err(error) => {
+                self.owed.remove(&error.id()).unwrap_or_else(|| crashed("a task ended without a trace"))
+            }
         }
     }
 
