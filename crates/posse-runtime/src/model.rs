@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 mod http;
+pub mod openai;
 pub mod rehearsal;
 pub mod retry;
 mod secret;

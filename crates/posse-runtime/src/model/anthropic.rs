@@ -174,5 +174,12 @@ impl Model for Anthropic {
     }
 }
 
+/// What events amount to, for those who retell replies as events.
+#[cfg(test)]
+pub(super) fn assembled<'a>(events: impl Iterator<Item = &'a serde_json::Value>) -> Option<Reply> {
+    let mut assembly = stream::Assembly::new(false);
+    events.into_iter().find_map(|event| assembly.feed(&event.to_string(), &mut |_| {}).ok().flatten())
+}
+
 #[cfg(test)]
 mod tests;
