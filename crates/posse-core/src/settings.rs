@@ -138,6 +138,8 @@ pub struct Settings {
     pub bypass_disabled: Option<SetIn>,
     /// `model`.
     pub model: Option<Set<Box<str>>>,
+    /// `apiKeyHelper`: a command that prints a key.
+    pub api_key_helper: Option<Set<Box<str>>>,
     /// `availableModels`: the only models that may be used.
     pub available_models: Option<Set<Vec<Box<str>>>>,
     /// `enabledPlugins`, each switched on or off by its highest layer.
@@ -188,6 +190,20 @@ fn apply(settings: &mut Settings, root: &Node, by: &SetIn, problems: &mut Vec<Pr
             "model" => match node.as_text() {
                 Some(model) => settings.model = Some(Set { value: model.into(), by: by.clone() }),
                 None => problems.push(wrong("model", "text", node)),
+            },
+            // A folder somebody cloned must not run a command before anybody trusts it.
+            "apiKeyHelper" if matches!(by.layer, Layer::Project | Layer::Local) => {
+                problems.push(Problem::at(
+                    Rule::InvalidSetting,
+                    entry.key_span,
+                    "`apiKeyHelper` runs a command, so a project may not set it; it is ignored here",
+                ))
+            }
+            "apiKeyHelper" => match node.as_text() {
+                Some(command) => {
+                    settings.api_key_helper = Some(Set { value: command.into(), by: by.clone() })
+                }
+                None => problems.push(wrong("apiKeyHelper", "a command", node)),
             },
             "availableModels" => match node.scalars() {
                 Some(mut models) => {

@@ -23,6 +23,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::catalog::{Catalog, CatalogOptions, LoadError};
 use crate::context::{self, Wanted};
+use crate::model::anthropic::Anthropic;
+use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
 use crate::run::{Authority, Event, Run, RunSetup, ToolPool};
@@ -131,9 +133,6 @@ pub enum LaunchError {
         #[source]
         source: std::io::Error,
     },
-    /// The model cannot be reached at all.
-    #[error("{0}")]
-    Model(String),
 }
 
 /// A run, ready to be talked to.
@@ -184,8 +183,13 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let world = Arc::new(World { env, ..(**world).clone() });
     let agent = main_agent(&catalog, request.agent.as_deref())?;
     let model_name = model_name(&request, agent, &catalog);
-    let model_id = catalog.policy.model_names.wire_id(&model_name);
-    let model = client(&model_name, &request, &world)?;
+    let model_id = match Provider::of(&model_name) {
+        Provider::OpenAi(name) => name.into(),
+        Provider::Rehearsal(_) => model_name.as_str().into(),
+        Provider::Anthropic => catalog.policy.model_names.wire_id(&model_name),
+    };
+    let key_helper = catalog.settings.api_key_helper.as_ref().map(|set| &*set.value);
+    let model = client(&model_name, &request, key_helper, &world)?;
     let session = open_session(&request, &catalog, &world)?;
     let final_tool =
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
@@ -241,7 +245,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
             .iter()
             .map(|failed| (failed.source.file.display().to_string(), failed.reason().to_owned()))
             .collect(),
-        key_source: key_source(&world.env),
+        key_source: key_source(&world.env, key_helper.is_some()),
         window,
         max_tokens,
         cwd: world.cwd.clone(),
@@ -274,10 +278,33 @@ fn model_name(request: &LaunchRequest, agent: Option<&AgentDefinition>, catalog:
     chosen.unwrap_or_else(|| catalog.main.model.to_string())
 }
 
-fn client(name: &str, request: &LaunchRequest, world: &Arc<World>) -> Result<Arc<dyn Model>, LaunchError> {
-    let model: Arc<dyn Model> = match name.split_once(':') {
-        Some(("rehearsal", file)) => Arc::new(Rehearsal::open(&world.cwd.join(file), Arc::clone(world))?),
-        _ => return Err(LaunchError::Model("no client".into())),
+/// A model by the way it is named: `rehearsal:FILE`, `openai:NAME`, or an Anthropic model.
+enum Provider<'n> {
+    Rehearsal(&'n str),
+    OpenAi(&'n str),
+    Anthropic,
+}
+
+impl<'n> Provider<'n> {
+    fn of(name: &'n str) -> Self {
+        match name.split_once(':') {
+            Some(("rehearsal", file)) => Self::Rehearsal(file),
+            Some(("openai", model)) => Self::OpenAi(model),
+            Some(_) | None => Self::Anthropic,
+        }
+    }
+}
+
+fn client(
+    name: &str,
+    request: &LaunchRequest,
+    key_helper: Option<&str>,
+    world: &Arc<World>,
+) -> Result<Arc<dyn Model>, LaunchError> {
+    let model: Arc<dyn Model> = match Provider::of(name) {
+        Provider::Rehearsal(file) => Arc::new(Rehearsal::open(&world.cwd.join(file), Arc::clone(world))?),
+        Provider::OpenAi(_) => Arc::new(OpenAi::new(world)),
+        Provider::Anthropic => Arc::new(Anthropic::new(world, key_helper)),
     };
     match &request.record {
         None => Ok(model),
@@ -289,8 +316,14 @@ fn client(name: &str, request: &LaunchRequest, world: &Arc<World>) -> Result<Arc
     }
 }
 
-fn key_source(env: &Env) -> &'static str {
-    if env.get("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" }
+fn key_source(env: &Env, has_helper: bool) -> &'static str {
+    if env.get("ANTHROPIC_API_KEY").is_some() {
+        "ANTHROPIC_API_KEY"
+    } else if has_helper {
+        "apiKeyHelper"
+    } else {
+        "none"
+    }
 }
 
 /// Which instructions count follows from which settings do.

@@ -86,3 +86,25 @@ fn unknown(catalog: &Catalog, name: &str, close: Option<&str>) -> Failure {
         None => failure.hint("`posse agents` lists those there are"),
     }
 }
+
+/// A failed request as the end of a command, with what to do about it.
+fn model_failure(failure: &posse_core::failure::Failure) -> Failure {
+    use posse_core::failure::FailureKind;
+    let end = Failure::new(crate::render::stream::prose(failure));
+    match failure.kind {
+        FailureKind::Auth => {
+            end.hint("set ANTHROPIC_API_KEY to a valid key, or try `posse demo`, which needs none")
+        }
+        FailureKind::ModelNotFound => end.hint("choose another with --model"),
+        FailureKind::Connection => end.hint("check the network, and ANTHROPIC_BASE_URL if it is set"),
+        FailureKind::RateLimit | FailureKind::Overloaded => {
+            end.hint("try later, or name another model with --fallback-model")
+        }
+        FailureKind::Diverged => end.hint("the rehearsal does not fit this run any more; record it again"),
+        FailureKind::Server
+        | FailureKind::Malformed
+        | FailureKind::Billing
+        | FailureKind::TooLong
+        | FailureKind::Invalid => end,
+    }
+}

@@ -14,6 +14,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         default_mode,
         bypass_disabled,
         model,
+        api_key_helper,
         available_models,
         plugins,
         env,
@@ -32,6 +33,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
     lines.extend(default_mode.iter().map(|mode| format!("mode {} {}", mode.value.name(), by(&mode.by))));
     lines.extend(bypass_disabled.iter().map(|set| format!("no bypass {}", by(set))));
     lines.extend(model.iter().map(|model| format!("model {} {}", model.value, by(&model.by))));
+    lines.extend(api_key_helper.iter().map(|set| format!("key helper {} {}", set.value, by(&set.by))));
     lines
         .extend(available_models.iter().map(|set| format!("models {} {}", set.value.join(","), by(&set.by))));
     lines.extend(plugins.iter().map(|(id, set)| format!("plugin {id}={} {}", set.value, by(&set.by))));
@@ -492,4 +494,14 @@ fn a_file_that_says_nothing_leaves_the_others_alone() {
     assert!(broken.root.is_none());
     assert_eq!(problems.iter().map(|one| one.rule).collect::<Vec<_>>(), [Rule::JsonSyntax]);
     assert_eq!(problems[0].location.map(|at| at.line), Some(2));
+}
+
+#[test]
+fn a_project_may_not_bring_a_command_that_prints_keys() {
+    let helper = r#"{"apiKeyHelper": "print-key"}"#;
+    assert_eq!(said(&[(Layer::User, helper)]), ["key helper print-key [user]"]);
+    for layer in [Layer::Project, Layer::Local] {
+        let lines = said(&[(layer, helper)]);
+        assert!(lines.len() == 1 && lines[0].contains("invalid-setting"), "{lines:?}");
+    }
 }

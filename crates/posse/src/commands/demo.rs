@@ -132,15 +132,14 @@ fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outc
     match &ended.outcome {
         TurnOutcome::Answer { .. } => {}
         TurnOutcome::Cancelled { .. } => return Ok(Outcome::Interrupted),
-        TurnOutcome::Failed(failure) => return Err(crate::render::stream::model_failure(failure).into()),
+        TurnOutcome::Failed(failure) => return Err(super::model_failure(failure).into()),
         TurnOutcome::OutOfTurns(_) | TurnOutcome::OutOfBudget(_) => {
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());
         }
     }
+    writeln!(terminal.out, "\n{}", style.bold("What to try next"))?;
     let mut say =
         |command: &str, what: &str| writeln!(terminal.out, "  {}  {}", style.bold(command), style.dim(what));
-    say("", "")?;
-    say("What to try next", "")?;
     say("posse agents                     ", "the agents you have, and what became of each file")?;
     say("posse lint                       ", "what is wrong with them, where, and how to mend it")?;
     say("posse explain Explore            ", "what an agent may do, and who says so")?;

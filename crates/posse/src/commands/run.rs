@@ -183,10 +183,9 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }
-        LaunchError::Script(_)
-        | LaunchError::Schema(_)
-        | LaunchError::Unwritable { .. }
-        | LaunchError::Model(_) => Failure::new(error.to_string()),
+        LaunchError::Script(_) | LaunchError::Schema(_) | LaunchError::Unwritable { .. } => {
+            Failure::new(error.to_string())
+        }
     }
 }
 
@@ -256,7 +255,7 @@ async fn as_text(
         TurnOutcome::OutOfBudget(limit) => {
             Err(Failure::new(format!("Reached maximum budget (${limit})")).into())
         }
-        TurnOutcome::Failed(failure) => Err(crate::render::stream::model_failure(&failure).into()),
+        TurnOutcome::Failed(failure) => Err(super::model_failure(&failure).into()),
     }
 }
 

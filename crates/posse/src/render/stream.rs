@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_core::event::{Delta, Fact, Outcome, What};
-use posse_core::failure::{Failure as ModelFailure, FailureKind};
+use posse_core::failure::Failure;
 use posse_core::message::{Reply, json as wire};
 use posse_core::price;
 use posse_runtime::launch::Facts;
@@ -12,8 +12,6 @@ use posse_runtime::run::{Ended, Event, Spent};
 use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
 use posse_runtime::world::World;
 use serde_json::{Value, json};
-
-use crate::report::Failure;
 
 /// Turns events into lines.
 pub struct Stream {
@@ -241,30 +239,9 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
 }
 
 /// A failed request in words.
-fn prose(failure: &ModelFailure) -> String {
+pub fn prose(failure: &Failure) -> String {
     match failure.status {
         Some(status) => format!("API Error: {status} {}", failure.message),
         None => format!("API Error: {}", failure.message),
-    }
-}
-
-/// A failed request as the end of a command, with what to do about it.
-pub fn model_failure(failure: &ModelFailure) -> Failure {
-    let end = Failure::new(prose(failure));
-    match failure.kind {
-        FailureKind::Auth => {
-            end.hint("set ANTHROPIC_API_KEY to a valid key, or try `posse demo`, which needs none")
-        }
-        FailureKind::ModelNotFound => end.hint("choose another with --model"),
-        FailureKind::Connection => end.hint("check the network, and ANTHROPIC_BASE_URL if it is set"),
-        FailureKind::RateLimit | FailureKind::Overloaded => {
-            end.hint("try later, or name another model with --fallback-model")
-        }
-        FailureKind::Diverged => end.hint("the rehearsal does not fit this run any more; record it again"),
-        FailureKind::Server
-        | FailureKind::Malformed
-        | FailureKind::Billing
-        | FailureKind::TooLong
-        | FailureKind::Invalid => end,
     }
 }
