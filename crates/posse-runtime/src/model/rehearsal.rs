@@ -18,7 +18,7 @@ use super::{Model, Request};
 use crate::world::World;
 
 pub use record::{Recorder, Recording};
-pub use script::{Script, ScriptError, Step};
+pub use script::{Calls, Script, ScriptError, Step};
 
 /// Plays a script or a recording.
 pub struct Rehearsal {

@@ -72,7 +72,7 @@ fn prompt(entry: &Value) -> Option<String> {
         Value::String(text) => text.as_str(),
         Value::Array(blocks) => {
             let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
-            texts.filter(|text| !text.starts_with("<system-reminder>")).last()?
+            texts.rev().find(|text| !text.starts_with("<system-reminder>"))?
         }
         _ => return None,
     };

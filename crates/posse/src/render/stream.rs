@@ -209,7 +209,7 @@ impl Stream {
     }
 
     fn model_usage(&self, spent: &BTreeMap<Box<str>, Spent>) -> Value {
-        let one = |(model, spent): (&Box<str>, &Spent)| {
+        let one = |model: &str, spent: &Spent| {
             let usage = spent.usage;
             let value = json!({
                 "inputTokens": usage.input,
@@ -223,7 +223,7 @@ impl Stream {
             });
             (model.to_string(), value)
         };
-        Value::Object(spent.iter().map(one).collect())
+        Value::Object(spent.iter().map(|(model, spent)| one(model, spent)).collect())
     }
 }
 

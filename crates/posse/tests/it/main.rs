@@ -3,6 +3,7 @@
 mod agents;
 mod docs;
 mod explain;
+mod http;
 mod lint;
 mod run;
 mod usage;

@@ -56,8 +56,11 @@ pub struct Step {
     /// What it says.
     pub say: Option<String>,
     /// What it asks for: tool and input.
-    pub calls: Vec<(Box<str>, Value)>,
+    pub calls: Calls,
 }
+
+/// Tools and their inputs.
+pub type Calls = Vec<(Box<str>, Value)>;
 
 impl Script {
     /// Reads a script.
@@ -111,7 +114,7 @@ fn step(node: &Node) -> Result<Step, (Span, String)> {
     Ok(step)
 }
 
-fn calls(node: &Node) -> Result<Vec<(Box<str>, Value)>, (Span, String)> {
+fn calls(node: &Node) -> Result<Calls, (Span, String)> {
     let wrong = |node: &Node| (node.span, "calls are a list of `Tool: {input}`".to_owned());
     let items = node.as_list().ok_or_else(|| wrong(node))?;
     let mut calls = Vec::new();
