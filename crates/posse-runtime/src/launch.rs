@@ -4,6 +4,7 @@
 //! is put together; this room knows nothing of flags.
 
 mod output;
+mod side;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ use crate::model::anthropic::Anthropic;
 use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
-use crate::run::{Authority, Event, Run, RunSetup, ToolPool};
+use crate::run::{Authority, Bill, Event, Run, RunSetup, ToolPool};
 use crate::session::{self, EntryWriter, SessionError, Transcript};
 use crate::tool::ToolCx;
 use crate::world::{Env, World};
@@ -193,7 +194,23 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let session = open_session(&request, &catalog, &world)?;
     let final_tool =
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
-    let mut tools = tools::select(&request, agent, &catalog);
+    let bill = Bill::default();
+    let side = |name: &str| side::Side {
+        model: Arc::clone(&model),
+        id: match Provider::of(&model_name) {
+            Provider::Anthropic => catalog.policy.model_names.wire_id(name),
+            Provider::OpenAi(_) | Provider::Rehearsal(_) => model_id.clone(),
+        },
+        world: Arc::clone(&world),
+        session: session.id.clone().into(),
+        bill: bill.clone(),
+    };
+    let connected = tools::Connected {
+        session: &session.id,
+        pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
+        search: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side(&model_name)),
+    };
+    let mut tools = tools::select(&request, agent, &catalog, connected);
     let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
     tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
     let tools = ToolPool::new(tools);
@@ -224,6 +241,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         final_tool: final_name,
         raw_events: request.raw_events,
         session: session.id.clone().into(),
+        bill,
     };
     let mut cx = ToolCx::new(Arc::clone(&world), session.spool);
     cx.extra_dirs = request.catalog.add_dirs.iter().map(|dir| world.cwd.join(dir)).collect();

@@ -31,6 +31,8 @@ pub struct Request {
     pub system: Arc<[SystemPart]>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
+    /// Tools the provider runs itself, as it describes them; other providers leave them out.
+    pub server_tools: Arc<[serde_json::Value]>,
     /// What was said.
     pub messages: Vec<Message>,
     /// Limit on the answer.

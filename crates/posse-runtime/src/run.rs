@@ -9,12 +9,12 @@ mod driver;
 mod pool;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::Effort;
 use posse_core::event::{Fact, Outcome, What};
 use posse_core::failure::RetryPolicy;
-use posse_core::message::{Message, StopReason, ToolCall, Usage};
+use posse_core::message::{Message, Reply, StopReason, ToolCall, Usage};
 use posse_core::price::Price;
 use posse_core::turn::{Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
@@ -66,6 +66,23 @@ pub struct RunSetup {
     pub raw_events: bool,
     /// The session.
     pub session: Box<str>,
+    /// What tools asked models for beside the conversation.
+    pub bill: Bill,
+}
+
+/// Answers of models that tools asked beside the conversation, until the run has paid for them.
+#[derive(Clone, Debug, Default)]
+pub struct Bill(Arc<Mutex<Vec<(Box<str>, Usage)>>>);
+
+impl Bill {
+    /// Adds an answer.
+    pub fn add(&self, reply: &Reply) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((reply.model.clone(), reply.usage));
+    }
+
+    fn take(&self) -> Vec<(Box<str>, Usage)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Something that happened, as observers see it.

@@ -6,9 +6,11 @@
 pub mod builtin;
 mod capture;
 mod context;
+mod deferred;
 mod files;
 mod lenient;
 mod tasks;
+mod todos;
 
 use futures_util::future::BoxFuture;
 use posse_core::message::Content;
@@ -18,8 +20,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use context::{Cwd, ToolCx};
+pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};
 pub use tasks::{Finished, Task, TaskKind, TaskState, TaskStatus, Tasks, Work};
+pub use todos::{Todo, TodoStatus, Todos};
 
 /// What the model is told of a tool.
 #[derive(Clone, Debug, PartialEq)]

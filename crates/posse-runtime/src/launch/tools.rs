@@ -7,14 +7,48 @@ use posse_core::spec;
 use posse_core::tools::{ToolPattern, split_entries};
 
 use super::LaunchRequest;
+use super::side::Side;
 use crate::catalog::Catalog;
-use crate::tool::{AnyTool, builtin};
+use crate::tool::AnyTool;
+use crate::tool::builtin::web_fetch::WebFetch;
+use crate::tool::builtin::web_search::WebSearch;
+use crate::tool::builtin::{self, task_list};
+
+/// What some tools need somebody else for.
+pub(super) struct Connected<'a> {
+    /// Whose task list.
+    pub(super) session: &'a str,
+    /// Who reads pages.
+    pub(super) pages: Option<Side>,
+    /// Who searches the web.
+    pub(super) search: Option<Side>,
+}
+
+/// Tools that need somebody who is not there: nobody can be asked, nothing is deferred.
+const UNCONNECTED: [&str; 2] = ["AskUserQuestion", "ToolSearch"];
+
+/// All tools, those that need it connected; what cannot work is not offered.
+fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
+    let tasks = task_list::tools(connected.session);
+    let fetch = match connected.pages {
+        Some(side) => WebFetch::default().with_summarizer(Arc::new(side)),
+        None => WebFetch::default(),
+    };
+    let search = connected.search.map(|side| WebSearch::new(Arc::new(side)));
+    let mut own: Vec<Arc<dyn AnyTool>> =
+        tasks.into_iter().chain([Arc::new(fetch) as Arc<dyn AnyTool>]).collect();
+    own.extend(search.map(|search| Arc::new(search) as Arc<dyn AnyTool>));
+    let place =
+        |tool: Arc<dyn AnyTool>| own.iter().find(|mine| mine.name() == tool.name()).cloned().unwrap_or(tool);
+    builtin::all().into_iter().filter(|tool| !UNCONNECTED.contains(&tool.name())).map(place).collect()
+}
 
 /// Built-in tools, less what flags, rules and the agent take away.
 pub(super) fn select(
     request: &LaunchRequest,
     agent: Option<&AgentDefinition>,
     catalog: &Catalog,
+    connection: Connected<'_>,
 ) -> Vec<Arc<dyn AnyTool>> {
     let session = spec::session_pool(&catalog.policy).capability;
     let flag = request.tools.as_deref().filter(|list| *list != "default").map(patterns);
@@ -24,7 +58,7 @@ pub(super) fn select(
         .map(|list| list.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
     let taken = agent
         .map(|agent| agent.disallowed_tools.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
-    builtin::all()
+    connected(connection)
         .into_iter()
         .filter(|tool| session.grant(tool.name()).is_some())
         .filter(|tool| flag.as_ref().is_none_or(|list| names(list, tool.name(), true)))

@@ -14,6 +14,7 @@ pub(super) fn request(model: &str) -> Request {
     Request {
         model: model.into(),
         system: Arc::from([]),
+        server_tools: Arc::from([]),
         tools: Arc::from([]),
         messages: vec![Message::user("Hello")],
         max_tokens: 1000,

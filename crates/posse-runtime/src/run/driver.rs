@@ -1,6 +1,7 @@
 //! The only loop: effects become work, work becomes inputs.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
 use posse_core::failure::{Failure, FailureKind};
@@ -191,6 +192,7 @@ impl Run {
             model: self.setup.model_id.clone(),
             system: self.setup.system.clone(),
             tools: self.setup.tools.specs().clone(),
+            server_tools: Arc::from([]),
             messages,
             max_tokens: self.setup.max_tokens,
             thinking: self.setup.thinking,
@@ -204,6 +206,9 @@ impl Run {
         match done {
             Done::Tool(answer) => {
                 flight.stops.remove(&answer.id);
+                for (model, usage) in self.setup.bill.take() {
+                    self.spend(&model, &usage);
+                }
                 flight.inputs.push_back(Input::Answered(answer));
             }
             Done::Model(Ok(reply), took) => {

@@ -85,6 +85,7 @@ fn setup(script: &str) -> RunSetup {
         final_tool: None,
         raw_events: false,
         session: "s".into(),
+        bill: Bill::default(),
     }
 }
 

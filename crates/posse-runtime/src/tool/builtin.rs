@@ -1,16 +1,26 @@
 //! The built-in tools, one file each.
 
+pub mod ask_user_question;
 mod bash;
+mod blocking;
 mod edit;
 mod fs;
+pub mod glob;
+pub mod grep;
 mod notebook_edit;
 mod patch;
 mod read;
+mod search;
+pub mod task_list;
 mod task_output;
 mod task_stop;
+pub mod todo_write;
+pub mod tool_search;
 #[cfg(test)]
 mod trial;
 mod view;
+pub mod web_fetch;
+pub mod web_search;
 mod write;
 
 use std::sync::Arc;
@@ -21,15 +31,28 @@ pub use bash::Bash;
 pub use task_output::TaskOutput;
 pub use task_stop::TaskStop;
 
-/// All built-in tools, in the order they are offered.
+/// All built-in tools, in the order they are offered. Those that need somebody to connect them (to a user, a model, a
+/// search) answer that nobody is there; the driver puts connected ones in their place.
 pub fn all() -> Vec<Arc<dyn AnyTool>> {
+    let [task_create, task_get, task_list, task_update] = task_list::unnamed();
     vec![
+        Arc::new(ask_user_question::AskUserQuestion::default()),
         Arc::new(Bash::default()),
         Arc::new(edit::Edit),
+        Arc::new(glob::Glob),
+        Arc::new(grep::Grep),
         Arc::new(notebook_edit::NotebookEdit),
         Arc::new(read::Read),
+        task_create,
+        task_get,
+        task_list,
         Arc::new(TaskOutput),
         Arc::new(TaskStop),
+        task_update,
+        Arc::new(todo_write::TodoWrite),
+        Arc::new(tool_search::ToolSearch::default()),
+        Arc::new(web_fetch::WebFetch::default()),
+        Arc::new(web_search::WebSearch::default()),
         Arc::new(write::Write),
     ]
 }
@@ -45,3 +68,6 @@ fn unknown_task(id: &str, cx: &ToolCx) -> ToolOutput {
     };
     ToolOutput::error(format!("No task has the ID {id:?}. {known}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{FileState, Tasks};
+use super::{FileState, Tasks, Todos};
 use crate::world::{Env, World};
 
 /// Everything a tool may use.
@@ -21,6 +21,8 @@ pub struct ToolCx {
     pub files: FileState,
     /// What goes on in the background, shared by the session. Whoever begins one calls [`Tasks::shutdown`] at its end.
     pub tasks: Tasks,
+    /// The run's to-do list.
+    pub todos: Todos,
     /// Cancelled when the user interrupts.
     pub stop: CancellationToken,
     /// Where long output goes: the session's own folder, created on demand.
@@ -38,6 +40,7 @@ impl ToolCx {
             extra_dirs: Arc::from([]),
             files: FileState::default(),
             tasks: Tasks::default(),
+            todos: Todos::default(),
             stop: CancellationToken::new(),
             spool: spool.into(),
             call: Box::default(),

@@ -55,5 +55,35 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>
     }
 }
 
+/// An id, which some write as a number.
+pub(crate) fn id<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    let value = Value::deserialize(input)?;
+    id_of(&value).ok_or_else(|| D::Error::custom(format!("{value} is not an id")))
+}
+
+/// Ids, some of which are written as numbers.
+pub(crate) fn ids<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<String>, D::Error> {
+    let values = Option::<Vec<Value>>::deserialize(input)?.unwrap_or_default();
+    let read = |value: &Value| id_of(value).ok_or_else(|| D::Error::custom(format!("{value} is not an id")));
+    values.iter().map(read).collect()
+}
+
+/// Words, `null` or nothing.
+pub(crate) fn words<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or_default())
+}
+
+/// `#3`, `"3"` and `3` name the same thing.
+fn id_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => {
+            let text = text.trim();
+            Some(text.strip_prefix('#').unwrap_or(text).to_owned())
+        }
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests;

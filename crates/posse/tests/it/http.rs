@@ -191,3 +191,26 @@ fn instructions_and_prompts_reach_the_model() {
     let system = pluck(&body["system"], "/text");
     assert!(system.contains("Be brief.") && system.contains("Working directory: "), "{system}");
 }
+
+#[test]
+fn the_web_is_searched_by_the_provider_and_paid_for() {
+    let call =
+        MessagesReply::new().tool("t1", "WebSearch", &serde_json::json!({"query": "posse"})).usage(10, 1);
+    let hits = serde_json::json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": [
+        {"type": "web_search_result", "title": "Posse", "url": "https://example.com/posse", "encrypted_content": "x"},
+    ]});
+    let found = MessagesReply::new().block(hits, vec![]).text("A band of helpers.").usage(20, 2);
+    let server = FakeModel::serving([call.answer(), found.answer(), text("Found.")]);
+    let (_, output) = ask(&server, &["-p", "search", "--output-format", "json"]);
+    let result = json(&output.success());
+    assert_eq!(result["result"], "Found.");
+    let requests = server.requests();
+    assert_eq!(requests[1].body["tools"][0]["name"], "web_search");
+    let answer = requests[2].body["messages"][2]["content"][0]["content"].as_str().unwrap();
+    assert!(
+        answer.contains("https://example.com/posse") && answer.contains("A band of helpers."),
+        "{answer}"
+    );
+    let used = &result["modelUsage"]["claude-fake-1"]["inputTokens"];
+    assert_eq!(used, &130, "the search counts too: {result}");
+}

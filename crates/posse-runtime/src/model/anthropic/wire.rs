@@ -33,8 +33,18 @@ pub(super) fn betas(request: &Request, asked: &[String], task_budget: Option<u64
 
 /// The body of a request.
 pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<&str>) -> Value {
-    let Request { model, system, tools, messages, max_tokens, thinking, effort, session, raw_events: _ } =
-        request;
+    let Request {
+        model,
+        system,
+        tools,
+        server_tools,
+        messages,
+        max_tokens,
+        thinking,
+        effort,
+        session,
+        raw_events: _,
+    } = request;
     let (thinking, max_tokens) = thinking_of(*thinking, *max_tokens, display);
     let (messages, used) = messages_of(messages);
     let mut body = Map::new();
@@ -47,9 +57,11 @@ pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<
         body.insert("system".into(), Value::Array(system));
     }
     body.insert("messages".into(), Value::Array(messages));
-    if !tools.is_empty() {
-        // Tools come first in what is cached, so that of the system prompt covers them; theirs is the one to spare.
-        body.insert("tools".into(), Value::Array(tools_of(tools, left > used)));
+    if !tools.is_empty() || !server_tools.is_empty() {
+        // Tools come first in what is cached, so a breakpoint of the system prompt covers them.
+        let mut values = tools_of(tools, used == 0 && left > 0);
+        values.extend(server_tools.iter().cloned());
+        body.insert("tools".into(), Value::Array(values));
     }
     if let Some(thinking) = thinking {
         body.insert("thinking".into(), thinking);

@@ -55,6 +55,7 @@ pub(super) fn body(request: &Request, quirks: Quirks) -> Value {
         model,
         system,
         tools,
+        server_tools: _,
         messages,
         max_tokens,
         // There is no common way to ask for thoughts; models that think do.

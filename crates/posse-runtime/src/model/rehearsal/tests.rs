@@ -8,6 +8,7 @@ fn request(text: &str) -> Request {
     Request {
         model: "m".into(),
         system: Arc::from([]),
+        server_tools: Arc::from([]),
         tools: Arc::from([]),
         messages: vec![Message::user(text)],
         max_tokens: 10,

@@ -9,20 +9,27 @@ use posse_testkit::TestEnv;
 use serde_json::Value;
 
 use crate::tool::{AnyTool, ToolCx, ToolOutput};
-use crate::world::{Env, Ids, World};
+use crate::world::{Clock, Env, Ids, World};
 
 /// A folder and a run.
 pub(super) struct Trial {
-    env: TestEnv,
+    pub(super) env: TestEnv,
     pub(super) cx: ToolCx,
 }
 
 impl Trial {
     pub(super) fn new() -> Self {
-        let env = TestEnv::new();
+        Self::with(|_| {})
+    }
+
+    /// With more in the environment.
+    pub(super) fn with(prepare: impl FnOnce(&mut TestEnv)) -> Self {
+        let mut env = TestEnv::new();
+        prepare(&mut env);
         let world = World {
             env: Env::new(env.vars()),
             cwd: env.cwd().to_owned(),
+            clock: Clock::fixed("2026-01-02T03:04:05Z".parse().expect("a time")),
             ids: Arc::new(Ids::seeded(1)),
             ..World::default()
         };
@@ -79,6 +86,50 @@ impl Trial {
         names.retain(|name| name != ".git");
         names.sort();
         names
+    }
+
+    /// Files of the project, each older than the one before it.
+    pub(super) fn files(&self, files: &[(&str, &str)]) -> &Self {
+        for (age, (name, content)) in files.iter().enumerate() {
+            self.file(name, content, age as u64);
+        }
+        self
+    }
+
+    /// A file of the project that was last changed so many seconds before a certain moment.
+    pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>, age: u64) -> PathBuf {
+        let path = self.env.write(&format!("project/{name}"), content);
+        let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 - age);
+        let file = std::fs::File::options().write(true).open(&path).expect("a file");
+        file.set_modified(modified).expect("a time");
+        path
+    }
+
+    /// Calls any tool, with paths of the test's folder as `$ENV`.
+    pub(super) async fn ask(&self, tool: &dyn AnyTool, input: Value) -> Answer {
+        let ToolOutput { content, is_error, structured } = tool.run(input, &self.cx.for_call("call-1")).await;
+        let texts = content.into_iter().map(|content| match content {
+            Content::Text(text) => self.env.normalize(text.as_bytes()),
+            Content::Media(media) => format!("<{}>", media.media_type),
+        });
+        Answer { text: texts.collect::<Vec<_>>().join("\n"), is_error, structured }
+    }
+}
+
+/// An answer, taken apart.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    pub(super) structured: Option<Value>,
+}
+
+impl Answer {
+    /// A field of the structured result.
+    #[track_caller]
+    pub(super) fn field(&self, name: &str) -> &Value {
+        let structured = self.structured.as_ref().expect("a structured result");
+        structured.get(name).unwrap_or_else(|| panic!("no {name} in {structured}"))
     }
 }
 

@@ -38,3 +38,11 @@ fn switches_too() {
         assert_eq!(switch(input.clone()).ok(), expected, "{input}");
     }
 }
+
+#[test]
+fn ids_are_taken_as_text_or_number() {
+    assert_eq!(id(json!("#3")).ok().as_deref(), Some("3"));
+    assert_eq!(ids(json!([1, "2"])).ok(), Some(vec!["1".to_owned(), "2".to_owned()]));
+    assert!(ids(json!([true])).is_err());
+    assert_eq!(words(json!(null)).ok(), Some(vec![]));
+}

@@ -46,6 +46,7 @@ fn full() -> Request {
     };
     Request {
         system: Arc::from([part("You are posse.", true), part("Today is Friday.", false)]),
+        server_tools: Arc::from([]),
         tools: Arc::from([spec("Read"), spec("Bash")]),
         messages: vec![
             Message::user("Look"),
@@ -75,8 +76,7 @@ fn a_whole_request() {
         r#""tools":[{"name":"Read","description":"Does Read.","input_schema":"#,
         r#"{"type":"object","properties":{"b":{"type":"string"},"a":{}}}},"#,
         r#"{"name":"Bash","description":"Does Bash.","input_schema":"#,
-        r#"{"type":"object","properties":{"b":{"type":"string"},"a":{}}},"#,
-        r#""cache_control":{"type":"ephemeral"}}],"#,
+        r#"{"type":"object","properties":{"b":{"type":"string"},"a":{}}}}],"#,
         r#""thinking":{"type":"enabled","budget_tokens":2000},"#,
         r#""output_config":{"effort":"high"},"metadata":{"user_id":"session-1"},"stream":true}"#,
     );
@@ -162,7 +162,7 @@ fn there_are_never_more_than_four_breakpoints() {
     let before = "/messages/0/content/0";
     for (flags, want) in [
         (&[][..], vec![before, last, "/tools/1"]),
-        (&[true][..], vec!["/system/0", before, last, "/tools/1"]),
+        (&[true][..], vec!["/system/0", before, last]),
         (&[true, false, true][..], vec!["/system/0", "/system/2", before, last]),
         (&[true, true, true, true][..], vec!["/system/0", "/system/3", before, last]),
     ] {

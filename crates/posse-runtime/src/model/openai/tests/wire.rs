@@ -34,6 +34,7 @@ fn a_whole_request() {
     let thought = Block::Thinking { text: "hm".into(), signature: "s".into() };
     let request = Request {
         system: Arc::from([part("You are posse."), part("Be brief.")]),
+        server_tools: Arc::from([]),
         tools: Arc::from([spec]),
         messages: vec![
             Message::user("Look"),

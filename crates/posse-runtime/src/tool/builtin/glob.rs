@@ -1,0 +1,198 @@
+//! Glob: files by name, newest first.
+//!
+//! Unlike Grep it shows what git ignores: whoever names a file wants it. What a package manager or version control
+//! piled up is left out unless the pattern names it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::blocking;
+use super::search::{self, Newest};
+use crate::tool::{Tool, ToolCx, ToolOutput};
+
+/// Most files in an answer.
+const LIMIT: usize = 100;
+/// Characters that make a name a pattern.
+const MAGIC: &[char] = &['*', '?', '[', '{', '\\'];
+
+/// A call.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GlobInput {
+    /// The glob: `**/*.rs`, `src/**/*.{ts,tsx}`, `/etc/*.conf`. Without a slash it matches names at any depth.
+    pattern: String,
+    /// Folder to search in; the working directory if left out.
+    path: Option<String>,
+}
+
+/// The tool.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Glob;
+
+impl Tool for Glob {
+    const NAME: &'static str = "Glob";
+    type Input = GlobInput;
+
+    fn description(&self) -> String {
+        "Finds files by their names, fast in trees of any size.\n\
+         - Globs such as `**/*.js` or `src/**/*.{ts,tsx}`; a pattern without a slash matches names at any depth.\n\
+         - Answers with paths, the most recently changed first, at most 100.\n\
+         - Includes hidden files and files that git ignores; `.git` and `node_modules` only if the pattern names them.\n\
+         To search in files use Grep. For an open-ended search that takes many rounds, hand it to an agent."
+            .into()
+    }
+
+    fn runs_alone(&self, _: &Self::Input) -> bool {
+        false
+    }
+
+    async fn run(&self, input: Self::Input, cx: &ToolCx) -> ToolOutput {
+        let watch = cx.world.clock.start();
+        let plan = match Plan::new(&input, cx) {
+            Ok(plan) => plan,
+            Err(problem) => return ToolOutput::error(problem),
+        };
+        let cwd = cx.cwd.get();
+        let Some((files, total)) = blocking::run(cx, move |halt| plan.run(halt)).await else {
+            return ToolOutput::error(blocking::INTERRUPTED);
+        };
+        let names: Vec<String> = files.iter().map(|file| search::shown(file, &cwd)).collect();
+        let truncated = total > names.len();
+        let text = match names.as_slice() {
+            [] => "No files found".to_owned(),
+            names if truncated => format!(
+                "{}\n\n[The {} newest of {total} files; a narrower pattern or path shows the others]",
+                names.join("\n"),
+                names.len()
+            ),
+            names => names.join("\n"),
+        };
+        ToolOutput::text(text).with(json!({
+            "durationMs": watch.elapsed_ms(),
+            "numFiles": names.len(),
+            "filenames": names,
+            "truncated": truncated,
+        }))
+    }
+}
+
+/// A call, understood.
+struct Plan {
+    /// The deepest folder that everything the pattern can match lies below.
+    base: PathBuf,
+    /// The pattern from there on.
+    matcher: GlobMatcher,
+    depth: Option<usize>,
+    /// Folders to stay out of.
+    closed: Vec<&'static str>,
+}
+
+impl Plan {
+    fn new(input: &GlobInput, cx: &ToolCx) -> Result<Self, String> {
+        let pattern = input.pattern.trim();
+        if pattern.is_empty() {
+            return Err("The pattern is empty. For all files use **".into());
+        }
+        let (folder, rest) = split(pattern);
+        // A pattern from the root or the home folder needs no other place to start from.
+        let absolute = folder.starts_with(['/', '~']);
+        let root = if absolute { PathBuf::from("/") } else { search::root(cx, input.path.as_deref())? };
+        if root.is_file() {
+            return Err(format!("{} is a file; path must be a folder.", root.display()));
+        }
+        let base = if absolute { cx.resolve(&folder) } else { root.join(&folder) };
+        // Only for folders that exist: the others hold nothing to be found.
+        let base = if base.is_dir() { search::root(cx, base.to_str()).unwrap_or(base) } else { base };
+        let glob = GlobBuilder::new(&rest)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build()
+            .map_err(|error| format!("Invalid glob {pattern:?}: {}", error.kind()))?;
+        // With braces, one alternative may be deeper than another.
+        let flat = !rest.contains("**") && !rest.contains('{');
+        let depth = flat.then(|| rest.split('/').count());
+        let heaps = search::VCS_FOLDERS.iter().chain(&["node_modules"]);
+        let closed = heaps.copied().filter(|folder| !pattern.contains(folder)).collect();
+        Ok(Self { base, matcher: glob.compile_matcher(), depth, closed })
+    }
+
+    fn run(&self, halt: &AtomicBool) -> (Vec<PathBuf>, usize) {
+        let all = Mutex::new(Newest::new(LIMIT));
+        let closed = self.closed.clone();
+        let mut walk = WalkBuilder::new(&self.base);
+        walk.standard_filters(false)
+            .current_dir(&self.base)
+            .max_depth(self.depth)
+            .filter_entry(move |entry| !closed.iter().any(|name| entry.file_name() == *name));
+        walk.build_parallel().run(|| {
+            let mut worker = Worker { plan: self, halt, found: Newest::new(LIMIT), all: &all };
+            Box::new(move |entry| entry.map_or(WalkState::Continue, |entry| worker.visit(&entry)))
+        });
+        all.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+    }
+}
+
+/// One thread's part of the walk.
+struct Worker<'a> {
+    plan: &'a Plan,
+    halt: &'a AtomicBool,
+    found: Newest,
+    all: &'a Mutex<Newest>,
+}
+
+impl Worker<'_> {
+    fn visit(&mut self, entry: &DirEntry) -> WalkState {
+        if self.halt.load(Ordering::Relaxed) {
+            return WalkState::Quit;
+        }
+        let path = entry.path();
+        let folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+        if !folder && self.plan.matches(path) {
+            // Follows a symbolic link: what counts is the file behind it, if there is one.
+            if let Ok(metadata) = path.metadata().as_ref()
+                && metadata.is_file()
+            {
+                let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                self.found.push(modified, path.to_owned());
+            }
+        }
+        WalkState::Continue
+    }
+}
+
+impl Plan {
+    fn matches(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.base).is_ok_and(|below| self.matcher.is_match(below))
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        let found = std::mem::replace(&mut self.found, Newest::new(0));
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+    }
+}
+
+/// A pattern as a folder without magic and the pattern below it.
+fn split(pattern: &str) -> (String, String) {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    if !pattern.contains('/') {
+        return (String::new(), format!("**/{pattern}"));
+    }
+    // A pattern that ends in a slash means what is in the folder.
+    let pattern = if pattern.ends_with('/') { format!("{pattern}**") } else { pattern.to_owned() };
+    let magic = pattern.find(MAGIC).unwrap_or(pattern.len());
+    let slash = pattern[..magic].rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, rest) = pattern.split_at(slash);
+    (folder.to_owned(), rest.to_owned())
+}
+
+#[cfg(test)]
+mod tests;
