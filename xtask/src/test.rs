@@ -1,25 +1,56 @@
 //! `cargo xtask test`: every test of the workspace with one command, on a machine that has only Rust and git.
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use crate::needs::{self, Need};
 use crate::shell::Shell;
 
 /// What the tests need beyond Rust. Whatever can be fetched is installed under the target folder by the command
 /// itself; the person should never have to read a list first.
-const NEEDS: &[Need] = &[Need {
-    what: "git",
-    check: |shell| shell.works(shell.command("git").arg("--version")),
-    install: |_| {
-        Err("the tests work with real repositories and worktrees; please install git with your system's package \
-             manager and try again"
-            .to_owned())
+const NEEDS: &[Need] = &[
+    Need {
+        what: "git",
+        check: |shell| shell.works(shell.command("git").arg("--version")),
+        install: |_| {
+            Err("the tests work with real repositories and worktrees; please install git with your system's \
+                 package manager and try again"
+                .to_owned())
+        },
     },
-}];
+    Need {
+        what: "the openai client for Python",
+        check: |shell| shell.works(python(shell).args(["-c", "import openai"])),
+        install: |shell| {
+            let mut pip = shell.command("python3");
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"]);
+            let installed = shell.works(pip.arg(python_packages(shell)).arg("openai"));
+            if installed {
+                Ok(())
+            } else {
+                Err("pip could not install it; is python3 with pip there?".to_owned())
+            }
+        },
+    },
+];
+
+/// Python packages of the tests live under the target folder.
+fn python_packages(shell: &Shell) -> PathBuf {
+    shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs/python")
+}
+
+fn python(shell: &Shell) -> Command {
+    let mut python = shell.command("python3");
+    python.env("PYTHONPATH", python_packages(shell));
+    python
+}
 
 pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     needs::ensure(shell, NEEDS)?;
 
     // The tidy checks are ordinary tests of this crate, so the workspace run includes them.
     let mut tests = shell.cargo();
+    tests.env("POSSE_TEST_PYTHON", python_packages(shell));
     if shell.works(shell.cargo().args(["nextest", "--version"])) {
         tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);
     } else {

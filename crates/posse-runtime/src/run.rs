@@ -16,12 +16,12 @@ use posse_core::event::{Fact, Outcome, What};
 use posse_core::failure::RetryPolicy;
 use posse_core::message::{Message, Reply, StopReason, ToolCall, Usage};
 use posse_core::price::Price;
-use posse_core::turn::{Limits, Turn};
+use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::model::{Model, SystemPart, Thinking};
 use crate::session::{EntryIds, SessionError, Transcript};
-use crate::tool::ToolCx;
+use crate::tool::{Task, ToolCx};
 use crate::world::World;
 
 pub use authority::Authority;
@@ -72,7 +72,10 @@ pub struct RunSetup {
 
 /// Answers of models that tools asked beside the conversation, until the run has paid for them.
 #[derive(Clone, Debug, Default)]
-pub struct Bill(Arc<Mutex<Vec<(Box<str>, Usage)>>>);
+pub struct Bill(Arc<Mutex<Items>>);
+
+/// Models and what they used.
+type Items = Vec<(Box<str>, Usage)>;
 
 impl Bill {
     /// Adds an answer.
@@ -80,7 +83,7 @@ impl Bill {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((reply.model.clone(), reply.usage));
     }
 
-    fn take(&self) -> Vec<(Box<str>, Usage)> {
+    fn take(&self) -> Items {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -168,6 +171,12 @@ impl Run {
         self.turn.history()
     }
 
+    /// Tells the model of background work that has ended, each once, with its next request.
+    fn notices(&self) -> Vec<Input> {
+        let unseen = self.cx.tasks.drain().into_iter().filter(|finished| !finished.seen);
+        unseen.map(|finished| Input::Mail(notice(&finished.task))).collect()
+    }
+
     /// Stores a fact, then shows it.
     fn record(&mut self, fact: Fact) -> Result<(), SessionError> {
         let ids = self.transcript.record(&fact, &self.setup.world)?;
@@ -185,6 +194,23 @@ impl Run {
         spent.usage += *usage;
         spent.cost += Price::of(model).cost(usage);
     }
+}
+
+/// What the model reads of a task that has ended.
+fn notice(task: &Task) -> String {
+    let what = task.description.as_deref().unwrap_or(&task.command);
+    format!(
+        "<task-notification>\n<task-id>{}</task-id>\n<tool-use-id>{}</tool-use-id>\n<output-file>{}</output-file>\n\
+         <status>{}</status>\n<summary>Background command \"{what}\" {}</summary>\n</task-notification>",
+        task.id,
+        task.call,
+        task.output.display(),
+        task.state.status.word(),
+        task.state.code.map_or_else(
+            || task.state.status.word().to_owned(),
+            |code| format!("ended with exit code {code}")
+        ),
+    )
 }
 
 #[cfg(test)]

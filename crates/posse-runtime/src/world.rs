@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use clock::Clock;
+pub use clock::{Clock, Stopwatch};
 pub use env::Env;
 pub use ids::Ids;
 

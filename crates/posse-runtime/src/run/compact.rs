@@ -1,12 +1,12 @@
 //! Summarising a conversation that no longer fits.
 
-use posse_core::event::{Delta, Fact, Trigger, What};
-use posse_core::message::{Block, Message, Role};
+use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
+use posse_core::message::{Block, Message, Role, Usage};
 use posse_core::prompt;
 use posse_core::turn::Input;
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, Run};
+use super::{Ended, Event, Run};
 use crate::model::retry;
 use crate::session::SessionError;
 
@@ -17,6 +17,30 @@ impl Run {
     /// Whether the next request may not fit.
     pub(super) fn is_nearly_full(&self) -> bool {
         self.turn.history().len() > 2 && self.context_tokens > self.setup.window / 100 * (100 - KEEP_FREE)
+    }
+
+    /// `/compact`: summarises now, with what the user adds.
+    pub(super) async fn compact_by_hand(
+        &mut self,
+        extra: String,
+        stop: &CancellationToken,
+    ) -> Result<Ended, SessionError> {
+        let watch = self.setup.world.clock.start();
+        let text = if self.turn.history().is_empty() {
+            "There is nothing to compact yet."
+        } else if self.compact(Trigger::Manual, (!extra.is_empty()).then_some(&*extra), stop).await? {
+            "Conversation compacted."
+        } else {
+            "The conversation could not be compacted; it stays as it is."
+        };
+        Ok(Ended {
+            outcome: Outcome::Answer { text: text.to_owned(), structured: None },
+            usage: Usage::default(),
+            stop: None,
+            denials: Vec::new(),
+            user_messages: 0,
+            duration_ms: watch.elapsed_ms(),
+        })
     }
 
     /// Replaces the conversation by a summary of it; `false` if the model would not give one.

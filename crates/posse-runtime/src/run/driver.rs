@@ -21,6 +21,13 @@ enum Done {
     Tool(ToolAnswer),
 }
 
+/// What `/compact` is to keep in mind; `None` if the message is not that command.
+fn compact_command(message: &Message) -> Option<String> {
+    let [Block::Text(text)] = message.blocks.as_slice() else { return None };
+    let rest = text.trim().strip_prefix("/compact")?;
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim().to_owned())
+}
+
 /// What stands for a request that died.
 fn crashed(message: &str) -> Done {
     Done::Model(Err(NoReply::Failed(Failure::new(FailureKind::Malformed, message))), 0)
@@ -50,6 +57,9 @@ impl Run {
         mut message: Message,
         stop: CancellationToken,
     ) -> Result<Ended, SessionError> {
+        if let Some(extra) = compact_command(&message) {
+            return self.compact_by_hand(extra, &stop).await;
+        }
         let watch = self.setup.world.clock.start();
         if self.turn.history().is_empty()
             && let Some(opening) = self.setup.opening.take()
@@ -209,6 +219,8 @@ impl Run {
                 for (model, usage) in self.setup.bill.take() {
                     self.spend(&model, &usage);
                 }
+                // Mail first: it goes out with the request that this answer may set off.
+                flight.inputs.extend(self.notices());
                 flight.inputs.push_back(Input::Answered(answer));
             }
             Done::Model(Ok(reply), took) => {

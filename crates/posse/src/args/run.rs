@@ -22,6 +22,9 @@ pub struct RunArgs {
     /// Say more: with text, every tool call on standard error
     #[arg(long)]
     pub verbose: bool,
+    /// Say what happens and when, on standard error: requests, retries, tools, with their times
+    #[arg(long)]
+    pub debug: bool,
     /// With stream-json: also the model's raw events, as they come
     #[arg(long)]
     pub include_partial_messages: bool,

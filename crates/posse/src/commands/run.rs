@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::load_failure;
 use crate::args::{OutputFormat, RunArgs, SessionArgs};
+use crate::render::debug::Debug;
 use crate::render::stream::{Stream, TurnEnd};
 use crate::render::transcript::Transcript;
 use crate::report::{CommandResult, Error, Failure, Outcome};
@@ -23,19 +24,26 @@ use crate::terminal::Terminal;
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
     let prompt = prompt(&args, world)?;
     let format = args.output_format;
-    let verbose = args.verbose;
-    let partial = args.include_partial_messages;
+    let show = Show { verbose: args.verbose, debug: args.debug, partial: args.include_partial_messages };
     let request = request(args, world)?;
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
         let launched =
             launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
         match format {
-            OutputFormat::Text => as_text(launched, prompt, verbose, terminal).await,
-            OutputFormat::Json => as_json(launched, prompt, false, partial, terminal).await,
-            OutputFormat::StreamJson => as_json(launched, prompt, true, partial, terminal).await,
+            OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
+            OutputFormat::Json => as_json(launched, prompt, false, show, terminal).await,
+            OutputFormat::StreamJson => as_json(launched, prompt, true, show, terminal).await,
         }
     })
+}
+
+/// What to show besides the answer.
+#[derive(Clone, Copy)]
+struct Show {
+    verbose: bool,
+    debug: bool,
+    partial: bool,
 }
 
 /// One thread is enough to wait on; tools that compute use threads of their own.
@@ -89,6 +97,7 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         print: _,
         output_format: _,
         verbose: _,
+        debug: _,
         include_partial_messages,
         model,
         fallback_model,
@@ -217,26 +226,33 @@ fn at_once() -> ! {
     std::process::exit(130)
 }
 
+fn log(debug: &Option<Debug>, event: &Event, terminal: &mut Terminal) -> Result<(), Error> {
+    let line = debug.as_ref().and_then(|debug| debug.event(event)).unwrap_or_default();
+    terminal.err.write_all(line.as_bytes())?;
+    Ok(())
+}
+
 async fn as_text(
     mut launched: Launched,
     prompt: String,
-    verbose: bool,
+    show: Show,
     terminal: &mut Terminal,
 ) -> CommandResult {
     let message = first_message(&launched, &prompt);
     let stop = CancellationToken::new();
     let mut transcript =
         Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
-    let Launched { run, events, facts, .. } = &mut launched;
+    let Launched { run, events, facts, cx } = &mut launched;
     for (file, reason) in &facts.failed {
         writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
     }
+    let debug = show.debug.then(|| Debug::start(&cx.world));
     let turn = run.prompt(message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
-        if verbose {
+        if show.verbose {
             terminal.err.write_all(transcript.event(event).as_bytes())?;
         }
-        Ok(())
+        log(&debug, event, terminal)
     })
     .await?;
     launched.cx.tasks.shutdown().await;
@@ -263,18 +279,19 @@ async fn as_json(
     mut launched: Launched,
     prompt: String,
     stream: bool,
-    partial: bool,
+    show: Show,
     terminal: &mut Terminal,
 ) -> CommandResult {
     let message = first_message(&launched, &prompt);
     let stop = CancellationToken::new();
     let world = launched.cx.world.clone();
-    let lines = Stream::new(launched.facts.clone(), world, partial);
+    let lines = Stream::new(launched.facts.clone(), world, show.partial);
     if stream {
         writeln!(terminal.out, "{}", lines.init())?;
         terminal.out.flush()?;
     }
-    let Launched { run, events, .. } = &mut launched;
+    let Launched { run, events, cx, .. } = &mut launched;
+    let debug = show.debug.then(|| Debug::start(&cx.world));
     let turn = run.prompt(message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
         if stream {
@@ -283,7 +300,7 @@ async fn as_json(
             }
             terminal.out.flush()?;
         }
-        Ok(())
+        log(&debug, event, terminal)
     })
     .await?;
     launched.cx.tasks.shutdown().await;

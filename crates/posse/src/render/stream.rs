@@ -173,8 +173,8 @@ impl Stream {
             "is_error": is_error,
             "duration_ms": ended.duration_ms,
             "duration_api_ms": end.api_ms,
-            // One for the prompt itself is counted with the user messages.
-            "num_turns": ended.user_messages.max(1),
+            // The prompt is one of the user's messages; a command that asks no model has none.
+            "num_turns": ended.user_messages,
             "stop_reason": ended.stop.as_ref().map(posse_core::message::StopReason::word),
             "session_id": self.facts.session,
             "total_cost_usd": cost,

@@ -5,6 +5,7 @@ mod docs;
 mod explain;
 mod http;
 mod lint;
+mod openai_client;
 mod run;
 mod usage;
 

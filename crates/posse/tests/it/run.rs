@@ -340,3 +340,43 @@ fn wrong_flags_are_answered_with_a_remedy() {
         assert!(output.stderr.contains(part), "{args:?}: {}", output.stderr);
     }
 }
+
+#[test]
+fn a_conversation_can_be_compacted_by_hand() {
+    let env = rehearsed("- say: A long answer.\n");
+    let _ = env.posse(&[&["-p", "tell me"], &MODEL[..]].concat()).success();
+    env.write("project/script.yaml", "- say: They wanted to be told.\n");
+    let args = [&["-p", "/compact keep the names", "--continue", "--record", "c.jsonl"], &MODEL[..]].concat();
+    assert_eq!(env.posse(&args).success(), "Conversation compacted.\n");
+    assert!(env.read("project/c.jsonl").contains("keep the names"));
+    let args = [&["-p", "and now?", "--continue", "--record", "d.jsonl"], &MODEL[..]].concat();
+    let _ = env.posse(&args).success();
+    let request = env.read("project/d.jsonl");
+    assert!(request.contains("They wanted to be told.") && !request.contains("A long answer."), "{request}");
+}
+
+#[test]
+fn background_work_is_reported_to_the_model_once() {
+    let script = "
+- calls: [{Bash: {command: echo finished, run_in_background: true, description: say it}}]
+- calls: [{Bash: {command: \"for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done\"}}]
+- calls: [{Read: {file_path: a.txt}}]
+- say: Done.
+";
+    let env = rehearsed(script);
+    let args = [&["-p", "go", "--allowedTools", "Bash", "--record", "r.jsonl"], &MODEL[..]].concat();
+    assert_eq!(env.posse(&args).success(), "Done.\n");
+    let last = env.read("project/r.jsonl").lines().last().unwrap().to_owned();
+    assert_eq!(last.matches("<task-notification>").count(), 1, "{last}");
+    assert!(last.contains("ended with exit code 0"), "{last}");
+}
+
+#[test]
+fn debug_says_what_happens() {
+    let env = rehearsed(LOOK_AND_ANSWER);
+    env.write("project/a.txt", "hello\n");
+    let output = env.posse(&[&["-p", "go", "--debug"], &MODEL[..]].concat());
+    for part in ["request", "tool Read", "answer Read", "reply msg_rehearsal_0002", "finished: Answer"] {
+        assert!(output.stderr.contains(part), "{part} in {}", output.stderr);
+    }
+}

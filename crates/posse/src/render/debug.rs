@@ -1,0 +1,72 @@
+//! What happens in a run and when, one line each, for whoever looks for a reason.
+
+use posse_core::event::{Delta, Fact, What};
+use posse_runtime::run::Event;
+use posse_runtime::world::{Stopwatch, World};
+
+use super::listing::cut;
+use super::style::plain;
+
+/// Writes lines with the time since the start.
+pub struct Debug {
+    watch: Stopwatch,
+}
+
+impl Debug {
+    /// Starts the clock.
+    pub fn start(world: &World) -> Self {
+        Self { watch: world.clock.start() }
+    }
+
+    /// The line of an event; text as it streams has none.
+    pub fn event(&self, event: &Event) -> Option<String> {
+        let what = match &event.what {
+            What::Delta(Delta::Requesting) => "request".to_owned(),
+            What::Delta(Delta::Retry { attempt, of, delay, failure }) => format!(
+                "retry {attempt}/{of} in {} ms: {} {}",
+                delay.as_millis(),
+                failure.kind.word(),
+                plain(&failure.message)
+            ),
+            What::Delta(Delta::Discarded) => "the reply broke off; what came of it is void".to_owned(),
+            What::Delta(Delta::Compacting) => "summarising the conversation".to_owned(),
+            What::Delta(Delta::ToolRunning(call)) => {
+                format!("tool {} {} {}", call.name, call.id, cut(&plain(&call.input.to_string()), 200))
+            }
+            What::Fact(Fact::Replied(reply)) => format!(
+                "reply {} from {}: {} blocks, {}; in {} out {} cache read {} write {}",
+                reply.id,
+                reply.model,
+                reply.blocks.len(),
+                reply.stop.word(),
+                reply.usage.input,
+                reply.usage.output,
+                reply.usage.cache_read,
+                reply.usage.cache_write
+            ),
+            What::Fact(Fact::Answered { call, answer }) => {
+                let failed = if answer.is_error { ", failed" } else { "" };
+                format!(
+                    "answer {} {}: {} characters{failed}",
+                    call.name,
+                    call.id,
+                    answer.plain().chars().count()
+                )
+            }
+            What::Fact(Fact::Denied { call, why }) => {
+                format!("denied {} {}: {}", call.name, call.id, plain(why))
+            }
+            What::Fact(Fact::Compacted { before, summary, .. }) => {
+                format!("compacted: {before} tokens to a summary of {} characters", summary.chars().count())
+            }
+            What::Fact(Fact::Finished(outcome)) => {
+                format!("finished: {}", cut(&plain(&format!("{outcome:?}")), 200))
+            }
+            What::Fact(Fact::Said(message)) => format!("said: {} blocks", message.blocks.len()),
+            What::Delta(Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
+                return None;
+            }
+        };
+        Some(format!("[{:>7} ms] {what}\n", self.watch.elapsed_ms()))
+    }
+}
