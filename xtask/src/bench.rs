@@ -2,6 +2,8 @@
 //! on the machine, so only ratios and comparisons of two runs on one machine mean something.
 
 mod agents;
+mod engine;
+mod tree;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -32,6 +34,7 @@ pub(crate) enum Part {
     Catalog,
     Startup,
     Large,
+    Engine,
 }
 
 impl FromStr for Part {
@@ -42,19 +45,18 @@ impl FromStr for Part {
             "catalog" => Ok(Self::Catalog),
             "startup" => Ok(Self::Startup),
             "large" => Ok(Self::Large),
-            _ => Err(format!("there is no benchmark `{name}`; choose catalog, startup or large")),
+            "engine" => Ok(Self::Engine),
+            _ => Err(format!("there is no benchmark `{name}`; choose catalog, startup, large or engine")),
         }
     }
 }
 
 pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
     let wanted = |part: Part| only.is_none_or(|chosen| chosen == part);
-    let measures_the_binary = wanted(Part::Startup) || wanted(Part::Large);
+    let measures_the_binary = wanted(Part::Startup) || wanted(Part::Large) || wanted(Part::Engine);
     if measures_the_binary {
         needs::ensure(shell, &[PYTHON])?;
-        if !shell.step("release build", shell.cargo().args(["build", "--release", "-p", "posse"])) {
-            return Err("there is nothing to measure without a build".to_owned());
-        }
+        release_build(shell)?;
     }
     if wanted(Part::Catalog) {
         let words = ["bench", "-p", "posse-testkit", "--features", "bench", "--bench", "catalog"];
@@ -64,25 +66,48 @@ pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
         return Ok(());
     }
     let target = shell.target_dir()?;
-    let posse = target.join("release").join(format!("posse{}", std::env::consts::EXE_SUFFIX));
+    let posse = binary(&target);
     if wanted(Part::Startup) {
         startup(shell, &posse);
     }
     if wanted(Part::Large) {
         large(shell, &posse, &target.join("bench"));
     }
+    if wanted(Part::Engine) {
+        engine::run(shell, &posse, &target.join("bench"));
+    }
     Ok(())
+}
+
+/// The same work by posse and by other agents.
+pub(crate) fn against_peers(shell: &mut Shell) -> Result<(), String> {
+    needs::ensure(shell, &[PYTHON, engine::NPM])?;
+    release_build(shell)?;
+    let target = shell.target_dir()?;
+    engine::peers(shell, &binary(&target), &target);
+    Ok(())
+}
+
+fn release_build(shell: &mut Shell) -> Result<(), String> {
+    if shell.step("release build", shell.cargo().args(["build", "--release", "-p", "posse"])) {
+        Ok(())
+    } else {
+        Err("there is nothing to measure without a build".to_owned())
+    }
+}
+
+fn binary(target: &Path) -> PathBuf {
+    target.join("release").join(format!("posse{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// An empty project outside of any repository, so that nothing but starting up is left to measure.
 fn startup(shell: &mut Shell, posse: &Path) {
-    let place = Place::at(std::env::temp_dir().join(format!("posse-bench-{}", std::process::id())));
+    let place = Place::outside_repositories();
     let mut measure = measure(shell, "startup", posse, &place, STARTUP_RUNS);
     shell.timed("startup", "`posse agents list` in an empty project, against `true`", || {
         place.create()?;
         let measured = succeed(&mut measure);
-        std::fs::remove_dir_all(&place.base)
-            .map_err(|e| format!("cannot clean up {}: {e}", place.base.display()))?;
+        place.remove()?;
         measured
     });
 }
@@ -110,6 +135,10 @@ impl Place {
         Self { base }
     }
 
+    fn outside_repositories() -> Self {
+        Self::at(std::env::temp_dir().join(format!("posse-bench-{}", std::process::id())))
+    }
+
     fn project(&self) -> PathBuf {
         self.base.join("project")
     }
@@ -123,6 +152,11 @@ impl Place {
             std::fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
         }
         Ok(())
+    }
+
+    fn remove(&self) -> Result<(), String> {
+        std::fs::remove_dir_all(&self.base)
+            .map_err(|e| format!("cannot clean up {}: {e}", self.base.display()))
     }
 }
 

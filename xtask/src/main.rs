@@ -33,7 +33,10 @@ Commands:
                        catalog   criterion benchmarks of reading agent files
                        startup   how long `posse agents list` takes against a program that does nothing
                        large     time and peak memory with 10,000 agent files
-                     Without a name, all three
+                       engine    runs against a fake model, and Grep and Glob against ripgrep
+                     Without a name, all of them
+  bench --peers      The runs of `engine` by posse and by Claude Code, Codex and opencode, taking turns.
+                     Installs them from npm under target/peers (about 1 GB)
   audit              Check licences, sources, duplicates and known vulnerabilities of the dependencies
 
 Exit status: 0 all good, 1 something failed, 2 the command line was not understood.";
@@ -55,6 +58,7 @@ enum Task {
     Test { filters: Vec<String> },
     Ci,
     Bench { only: Option<bench::Part> },
+    Peers,
     Audit,
 }
 
@@ -76,11 +80,20 @@ fn parse(args: &[String]) -> Result<Task, String> {
         "ci" => nothing_more(Task::Ci),
         "bench" => match rest {
             [] => Ok(Task::Bench { only: None }),
+            [flag] | [flag, _] | [_, flag] if flag == "--peers" => peers(rest),
             [name] => Ok(Task::Bench { only: Some(name.parse()?) }),
             [_, extra, ..] => Err(format!("`bench` takes one name, but got `{extra}` as well")),
         },
         "audit" => nothing_more(Task::Audit),
         unknown => Err(format!("there is no command `{unknown}`")),
+    }
+}
+
+/// `--peers`, alone or with the only part that it can mean.
+fn peers(words: &[String]) -> Result<Task, String> {
+    match words.iter().find(|word| *word != "--peers" && *word != "engine") {
+        None => Ok(Task::Peers),
+        Some(other) => Err(format!("`--peers` goes with `bench engine`, not with `{other}`")),
     }
 }
 
@@ -98,6 +111,7 @@ fn run(task: &Task) -> ExitCode {
         Task::Test { filters } => test::run(&mut shell, filters),
         Task::Ci => ci::run(&mut shell),
         Task::Bench { only } => bench::run(&mut shell, *only),
+        Task::Peers => bench::against_peers(&mut shell),
         Task::Audit => audit::run(&mut shell),
     };
     let all_steps_passed = shell.summarise();

@@ -19,6 +19,9 @@ fn command_lines() {
     check("audit", Ok(Task::Audit));
     check("bench", Ok(Task::Bench { only: None }));
     check("bench startup", Ok(Task::Bench { only: Some(Part::Startup) }));
+    check("bench engine", Ok(Task::Bench { only: Some(Part::Engine) }));
+    check("bench --peers", Ok(Task::Peers));
+    check("bench engine --peers", Ok(Task::Peers));
 }
 
 #[test]
@@ -26,6 +29,7 @@ fn command_lines_that_make_no_sense() {
     check("tset", Err("there is no command `tset`"));
     check("test yaml", Err("filters go after two dashes: `cargo xtask test -- yaml`"));
     check("ci now", Err("`ci` takes no arguments, but got `now`"));
-    check("bench speed", Err("there is no benchmark `speed`; choose catalog, startup or large"));
+    check("bench speed", Err("there is no benchmark `speed`; choose catalog, startup, large or engine"));
+    check("bench large --peers", Err("`--peers` goes with `bench engine`, not with `large`"));
     check("bench large small", Err("`bench` takes one name, but got `small` as well"));
 }

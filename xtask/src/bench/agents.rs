@@ -72,12 +72,16 @@ pub(crate) fn generate(project: &Path, count: u32, bytes: usize) -> io::Result<(
     for index in 0..count {
         fs::write(agents.join(format!("{}.md", name(index))), agent(index, bytes))?;
     }
-    // The least that git calls a repository: the project must end here and not at the checkout around it.
+    end_project_here(project)?;
+    fs::write(stamp_file, stamp)
+}
+
+/// The least that git calls a repository: the project must end here and not at the checkout around it.
+pub(super) fn end_project_here(project: &Path) -> io::Result<()> {
     for dir in [".git/objects", ".git/refs"] {
         fs::create_dir_all(project.join(dir))?;
     }
-    fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n")?;
-    fs::write(stamp_file, stamp)
+    fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n")
 }
 
 fn agent(index: u32, bytes: usize) -> String {
@@ -114,15 +118,15 @@ fn tools(dice: &mut Dice) -> String {
 }
 
 /// Repeatable chance (the well-known 64-bit linear congruential generator; the high bits are the good ones).
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+    pub(super) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }
 }
