@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Below this, starting threads costs more than it saves.
-const WORTH_A_THREAD: usize = 64;
+/// Below this, a thread costs more CPU (its stack, its arena of memory) than the time it saves is worth.
+const WORTH_A_THREAD: usize = 512;
 /// More readers than this only wait for each other.
 const MOST_THREADS: usize = 8;
 /// Items a worker takes at a time: few enough to share evenly, many enough not to fight over the counter.
