@@ -48,6 +48,13 @@ fn python(shell: &Shell) -> Command {
 pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     needs::ensure(shell, NEEDS)?;
 
+    // First, because they are few: what the command ends with should be the tests that count.
+    if filters.is_empty() {
+        shell.step("doc tests", shell.cargo().args(["test", "--doc", "--workspace", "--no-fail-fast"]));
+    } else {
+        shell.note("a filter was given, so the doc tests are left out");
+    }
+
     // The tidy checks are ordinary tests of this crate, so the workspace run includes them.
     let mut tests = shell.cargo();
     tests.env("POSSE_TEST_PYTHON", python_packages(shell));
@@ -62,11 +69,5 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
         }
     }
     shell.step("tests", &mut tests);
-
-    if filters.is_empty() {
-        shell.step("doc tests", shell.cargo().args(["test", "--doc", "--workspace", "--no-fail-fast"]));
-    } else {
-        shell.note("a filter was given, so the doc tests are left out");
-    }
     Ok(())
 }

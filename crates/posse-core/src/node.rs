@@ -3,6 +3,9 @@
 //! One type serves both formats, so a field has one reader however it was written. Scalars keep the text they were
 //! written with: `1.10` is not silently 1.1, and a quoted `"true"` is text.
 
+#[cfg(test)]
+pub(crate) mod trial;
+
 use std::collections::HashMap;
 
 use crate::text::Span;

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::diagnostic::{Edit, Safety};
 use crate::node::Node;
+use crate::node::trial::shown;
 use crate::text;
 
 /// A few keys of each shape; the room itself knows none.
@@ -13,24 +14,6 @@ fn vocabulary(key: &str) -> Option<Shape> {
         "tools" | "skills" => Some(Shape::List),
         "hooks" | "mcpServers" => Some(Shape::Tree),
         _ => None,
-    }
-}
-
-/// A value on one line with its type plain to see: text in quotes, everything else bare.
-fn shown(node: &Node) -> String {
-    let list = |parts: Vec<String>| parts.join(", ");
-    match &node.value {
-        Value::Null => "null".into(),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => format!("{text:?}"),
-        Value::List(items) => format!("[{}]", list(items.iter().map(shown).collect())),
-        Value::Map(entries) => {
-            format!(
-                "{{{}}}",
-                list(entries.iter().map(|e| format!("{}: {}", e.key, shown(&e.node))).collect())
-            )
-        }
     }
 }
 

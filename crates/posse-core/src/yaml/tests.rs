@@ -1,37 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-
-/// A value on one line with its type plain to see: text in quotes, everything else bare.
-fn shown(node: &Node) -> String {
-    let list = |parts: Vec<String>| parts.join(", ");
-    match &node.value {
-        Value::Null => "null".into(),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => format!("{text:?}"),
-        Value::List(items) => format!("[{}]", list(items.iter().map(shown).collect())),
-        Value::Map(entries) => {
-            format!(
-                "{{{}}}",
-                list(entries.iter().map(|e| format!("{}: {}", e.key, shown(&e.node))).collect())
-            )
-        }
-    }
-}
-
-/// What stands in the source at every key and value, in the order of the tree.
-fn slices<'t>(text: &'t str, node: &Node, out: &mut Vec<&'t str>) {
-    out.push(&text[node.span.range()]);
-    match &node.value {
-        Value::List(items) => items.iter().for_each(|item| slices(text, item, out)),
-        Value::Map(entries) => entries.iter().for_each(|entry| {
-            out.push(&text[entry.key_span.range()]);
-            slices(text, &entry.node, out);
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
-    }
-}
+use crate::node::trial::{shown, slices};
 
 #[test]
 fn plain_scalars_have_the_types_of_the_core_schema() {

@@ -371,3 +371,27 @@ async fn the_opening_goes_before_the_first_prompt_only() {
         run.history().iter().filter(|message| message.role == Role::User).map(Message::text).collect();
     assert_eq!(users, ["<system-reminder>rules</system-reminder>\none", "two"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_the_model_refuses_as_too_long_is_summarised_once() {
+    let too_long = || Failure::new(FailureKind::TooLong, "prompt is too long");
+    let model = Failing::new(vec![]);
+    let (mut run, mut events) = start(RunSetup { model: model.clone(), ..setup("[]") });
+    run.prompt(Message::user("one"), CancellationToken::new()).await.unwrap();
+    *model.failures.lock().unwrap() = vec![too_long()];
+    let ended = run.prompt(Message::user("two"), CancellationToken::new()).await.unwrap();
+    assert_eq!(ended.outcome, Outcome::Answer { text: "whole".into(), structured: None });
+    // Still too long after the summary: then that is the answer.
+    *model.failures.lock().unwrap() = vec![too_long(), too_long()];
+    let ended = run.prompt(Message::user("three"), CancellationToken::new()).await.unwrap();
+    assert!(
+        matches!(ended.outcome, Outcome::Failed(Failure { kind: FailureKind::TooLong, .. })),
+        "{ended:?}"
+    );
+    drop(run);
+    let mut compactions = 0;
+    while let Some(event) = events.recv().await {
+        compactions += u32::from(matches!(event.what, What::Fact(Fact::Compacted { .. })));
+    }
+    assert_eq!(compactions, 1);
+}

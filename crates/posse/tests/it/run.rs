@@ -1,5 +1,8 @@
 //! `posse -p`, sessions and the demo, with a rehearsed model and real tools.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+
 use super::*;
 
 /// A world with a script for a model.
@@ -244,24 +247,26 @@ fn an_answer_can_be_made_to_fit_a_schema() {
     assert!(stderr.contains("--json-schema cannot be used"), "{stderr}");
 }
 
+/// Starts posse and waits for its first tool call; what it printed until then comes too.
+fn until_a_tool_runs(env: &TestEnv, args: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
+    let mut command = env.command();
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("posse starts");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut seen = String::new();
+    while !seen.contains("\"tool_use\"") {
+        assert!(out.read_line(&mut seen).expect("text") > 0, "{seen}");
+    }
+    (child, out, seen)
+}
+
 #[test]
 fn an_interrupt_ends_cleanly_and_the_conversation_can_go_on() {
     let env = rehearsed("- calls: [{Bash: {command: \"echo started; sleep 1000\"}}]\n");
     let args =
         [&["-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"], &MODEL[..]]
             .concat();
-    let mut child = env
-        .command()
-        .args(args)
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut seen = String::new();
-    while !seen.contains("\"tool_use\"") {
-        assert!(std::io::BufRead::read_line(&mut out, &mut seen).unwrap() > 0, "{seen}");
-    }
+    let (mut child, mut out, mut seen) = until_a_tool_runs(&env, &args);
     let pid = i32::try_from(child.id()).unwrap();
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::INT)
         .unwrap();
@@ -283,18 +288,7 @@ fn killed_at_any_moment_a_conversation_can_be_resumed() {
     let args =
         [&["-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"], &MODEL[..]]
             .concat();
-    let mut child = env
-        .command()
-        .args(args)
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut seen = String::new();
-    while !seen.contains("\"tool_use\"") {
-        assert!(std::io::BufRead::read_line(&mut out, &mut seen).unwrap() > 0, "{seen}");
-    }
+    let (mut child, _, _) = until_a_tool_runs(&env, &args);
     child.kill().unwrap();
     child.wait().unwrap();
     env.write("project/script.yaml", "- say: Still here.\n");

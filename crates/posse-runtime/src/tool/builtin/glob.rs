@@ -4,14 +4,16 @@
 //! piled up is left out unless the pattern names it.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -145,7 +147,7 @@ impl Plan {
             .max_depth(self.depth)
             .filter_entry(move |entry| !closed.iter().any(|name| entry.file_name() == *name));
         walk.build_parallel().run(|| {
-            let mut worker = Worker { plan: self, halt, found: Newest::new(LIMIT), all: &all };
+            let mut worker = Worker { plan: self, halt, found: Newest::new(LIMIT), all: &all, folder: None };
             Box::new(move |entry| entry.map_or(WalkState::Continue, |entry| worker.visit(&entry)))
         });
         all.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
@@ -158,6 +160,8 @@ struct Worker<'a> {
     halt: &'a AtomicBool,
     found: Newest,
     all: &'a Mutex<Newest>,
+    /// The folder of the last hit, opened.
+    folder: Option<(Vec<u8>, OwnedFd)>,
 }
 
 impl Worker<'_> {
@@ -167,16 +171,38 @@ impl Worker<'_> {
         }
         let path = entry.path();
         let folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-        if !folder && self.plan.matches(path) {
-            // Follows a symbolic link: what counts is the file behind it, if there is one.
-            if let Ok(metadata) = path.metadata().as_ref()
-                && metadata.is_file()
-            {
-                let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                self.found.push(modified, path.to_owned());
-            }
+        if !folder
+            && self.plan.matches(path)
+            && let Some(modified) = self.modified(path)
+        {
+            self.found.push(modified, path);
         }
         WalkState::Continue
+    }
+}
+
+impl Worker<'_> {
+    /// When a file was last changed; `None` if it is none. Follows a symbolic link: what counts is the file behind it.
+    ///
+    /// Files come folder by folder, so the folder is opened once and its files looked up in it: finding the way from
+    /// the root again for each of them costs more than looking at it.
+    fn modified(&mut self, path: &Path) -> Option<SystemTime> {
+        let bytes = path.as_os_str().as_bytes();
+        let (folder, name) = bytes.split_at(bytes.iter().rposition(|byte| *byte == b'/')?);
+        if self.folder.as_ref().is_none_or(|(open, _)| open != folder) {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let place = if folder.is_empty() { b"/" } else { folder };
+            let descriptor = rustix::fs::open(OsStr::from_bytes(place), flags, Mode::empty()).ok()?;
+            self.folder = Some((folder.to_owned(), descriptor));
+        }
+        let (_, descriptor) = self.folder.as_ref()?;
+        let stat = rustix::fs::statat(descriptor, OsStr::from_bytes(&name[1..]), AtFlags::empty()).ok()?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let seconds = u64::try_from(stat.st_mtime).unwrap_or_default();
+        let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
+        Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos))
     }
 }
 

@@ -101,23 +101,35 @@ pub(super) struct Newest {
     keep: usize,
     total: usize,
     files: Vec<(Reverse<SystemTime>, PathBuf)>,
+    /// What is older than this is not among the newest any more.
+    bound: Option<SystemTime>,
 }
 
 impl Newest {
     /// Keeps so many.
     pub(super) fn new(keep: usize) -> Self {
-        Self { keep, total: 0, files: Vec::new() }
+        Self { keep, total: 0, files: Vec::new(), bound: None }
     }
 
     /// One more file.
-    pub(super) fn push(&mut self, modified: SystemTime, path: PathBuf) {
-        // Pruned seldom, so that each file costs about one comparison.
-        const SLACK: usize = 4096;
+    pub(super) fn push(&mut self, modified: SystemTime, path: &Path) {
+        // Pruned seldom, so that each file costs about one comparison; the older half costs nothing else.
+        const SLACK: usize = 256;
         self.total += 1;
-        self.files.push((Reverse(modified), path));
+        if self.bound.is_some_and(|bound| modified < bound) {
+            return;
+        }
+        self.files.push((Reverse(modified), path.to_owned()));
         if self.files.len() > self.keep.saturating_mul(2).saturating_add(SLACK) {
+            self.prune();
+        }
+    }
+
+    fn prune(&mut self) {
+        if self.files.len() > self.keep {
             self.files.select_nth_unstable(self.keep);
             self.files.truncate(self.keep);
+            self.bound = self.files.iter().map(|(Reverse(modified), _)| *modified).min();
         }
     }
 
@@ -129,8 +141,8 @@ impl Newest {
 
     /// The files in order, and how many there were.
     pub(super) fn finish(mut self) -> (Vec<PathBuf>, usize) {
+        self.prune();
         self.files.sort_unstable();
-        self.files.truncate(self.keep);
         (self.files.into_iter().map(|(_, path)| path).collect(), self.total)
     }
 }
@@ -147,7 +159,7 @@ mod tests {
         let (mut one, mut other) = (Newest::new(3), Newest::new(3));
         for n in 0..10_000u64 {
             let newest = if n % 2 == 0 { &mut one } else { &mut other };
-            newest.push(at(n / 4), PathBuf::from(format!("{n:05}")));
+            newest.push(at(n / 4), Path::new(&format!("{n:05}")));
         }
         one.merge(other);
         let (files, total) = one.finish();

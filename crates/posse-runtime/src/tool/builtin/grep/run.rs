@@ -139,7 +139,7 @@ impl<'a> Worker<'a> {
                 self.searcher.search_path(&self.matcher, path, &mut sink)?;
                 if sink.0 {
                     let modified = path.metadata().and_then(|metadata| metadata.modified());
-                    self.files.push(modified.unwrap_or(SystemTime::UNIX_EPOCH), path.to_owned());
+                    self.files.push(modified.unwrap_or(SystemTime::UNIX_EPOCH), path);
                 }
             }
             OutputMode::Count => {
