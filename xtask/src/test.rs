@@ -62,7 +62,7 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
         tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);
     } else {
         shell.note("cargo-nextest is not installed, so plain `cargo test` runs the tests; only slower");
-        // `--tests` is everything but the doc tests, which come next.
+        // `--tests` is everything but the doc tests, which have run.
         tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]);
         if !filters.is_empty() {
             tests.arg("--").args(filters);

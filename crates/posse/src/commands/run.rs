@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::definition::Effort;
 use posse_core::event::Outcome as TurnOutcome;
@@ -54,18 +55,39 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
 }
 
+/// How long to wait for the first byte of an input that may never come.
+const PATIENCE_WITH_INPUT: Duration = Duration::from_secs(3);
+
+/// What comes on standard input, unless a person sits there; nothing if nothing comes in time.
+fn piped_input(patience: Option<Duration>) -> Result<String, Failure> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Ok(String::new());
+    }
+    if let Some(patience) = patience {
+        let timeout = Timespec::try_from(patience).ok();
+        let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+        // An error here means that there is nothing to wait on; reading will say what is wrong, if anything is.
+        if poll(&mut waiting, timeout.as_ref()) == Ok(0) {
+            return Ok(String::new());
+        }
+    }
+    let mut text = String::new();
+    match stdin.read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(Failure::new(format!("cannot read standard input: {error}"))),
+    }
+}
+
 /// The task: from the command line, from standard input, or both.
 fn prompt(args: &RunArgs, world: &World) -> Result<String, Failure> {
     let mut parts: Vec<String> = args.prompt.clone().into_iter().collect();
-    let mut stdin = std::io::stdin();
-    // A session that is driven by another program may leave its input open; only -p reads it to the end.
-    if !stdin.is_terminal() && (args.print || args.prompt.is_none()) {
-        let mut text = String::new();
-        stdin
-            .read_to_string(&mut text)
-            .map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
-        parts.extend(Some(text.trim_end().to_owned()).filter(|text| !text.is_empty()));
-    }
+    let wanted = args.print || args.prompt.is_none();
+    // Whoever starts posse may hand it an input that is never closed; with a task at hand that is no reason to wait.
+    let patience = args.prompt.is_some().then_some(PATIENCE_WITH_INPUT);
+    let text = if wanted { piped_input(patience)? } else { String::new() };
+    parts.extend(Some(text.trim_end().to_owned()).filter(|text| !text.is_empty()));
     if parts.is_empty() {
         let hint = "try: posse -p \"explain this project\", or posse demo";
         return Err(Failure::new("there is no task").hint(hint).usage());

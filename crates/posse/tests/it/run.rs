@@ -123,6 +123,18 @@ fn a_prompt_can_come_from_standard_input() {
 }
 
 #[test]
+fn an_input_that_is_never_closed_does_not_keep_a_task_waiting() {
+    let env = rehearsed("- say: Hi.\n");
+    let args = [&["-p", "hello"], &MODEL[..]].concat();
+    let mut child = env.command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Held open, never written to.
+    let input = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Hi.\n");
+}
+
+#[test]
 fn conversations_are_continued_resumed_and_forked() {
     let env = rehearsed("- say: First answer.\n");
     let id = "11111111-2222-3333-4444-555555555555";
