@@ -14,6 +14,8 @@ pub struct Transcript {
     width: usize,
     /// Whether the cursor stands behind text of the model's.
     in_text: bool,
+    /// The call whose line was drawn last, if nothing was drawn since.
+    last_call: Option<Box<str>>,
 }
 
 /// Lines of a tool's answer that are shown.
@@ -22,7 +24,7 @@ const SHOWN: usize = 6;
 impl Transcript {
     /// Draws for a terminal of this width.
     pub fn new(style: Style, width: usize) -> Self {
-        Self { style, width, in_text: false }
+        Self { style, width, in_text: false, last_call: None }
     }
 
     /// What to print for an event.
@@ -49,8 +51,10 @@ impl Transcript {
                 self.line(&self.style.dim("(that answer broke off; asking again)"))
             }
             What::Fact(Fact::Replied(_)) => self.end_text(),
-            What::Delta(Delta::ToolRunning(call)) => self.line(&self.call(call)),
-            What::Fact(Fact::Answered { answer, .. }) => self.answer(answer),
+            // Of calls that run side by side only the first is drawn now; the others come with their answers.
+            What::Delta(Delta::ToolRunning(call)) if self.last_call.is_none() => self.call(call),
+            What::Delta(Delta::ToolRunning(_)) => String::new(),
+            What::Fact(Fact::Answered { call, answer }) => self.answer(call, answer),
             What::Fact(Fact::Denied { .. } | Fact::Said(_) | Fact::Compacted { .. }) => String::new(),
             What::Fact(Fact::Finished(outcome)) => match outcome {
                 Outcome::Answer { .. } => self.end_text(),
@@ -71,21 +75,21 @@ impl Transcript {
         if std::mem::take(&mut self.in_text) { "\n".to_owned() } else { String::new() }
     }
 
-    fn call(&self, call: &ToolCall) -> String {
+    fn call(&mut self, call: &ToolCall) -> String {
+        self.last_call = Some(call.id.clone());
         let about = plain(&summary(&call.input));
         let room = self.width.saturating_sub(call.name.len() + 6);
-        format!(
-            "{} {}  {}",
-            self.style.good("●"),
-            self.style.bold(&plain(&call.name)),
-            self.style.dim(&cut(&about, room))
-        )
+        let (dot, name) = (self.style.good("●"), self.style.bold(&plain(&call.name)));
+        let about = self.style.dim(&cut(&about, room));
+        self.line(&format!("{dot} {name}  {about}"))
     }
 
-    fn answer(&mut self, answer: &ToolAnswer) -> String {
+    fn answer(&mut self, call: &ToolCall, answer: &ToolAnswer) -> String {
         let text = answer.plain();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let mut out = self.end_text();
+        let mut out =
+            if self.last_call.as_ref() == Some(&call.id) { self.end_text() } else { self.call(call) };
+        self.last_call = None;
         for line in lines.iter().take(SHOWN) {
             let line = cut(&plain(line), self.width.saturating_sub(4));
             let line = if answer.is_error { self.style.error(&line) } else { self.style.dim(&line) };
