@@ -234,7 +234,7 @@ impl Problem {
 
 /// The source line is kept with the report, so that it shows what was read even if the file changes meanwhile.
 fn excerpt(source: &str, span: Span) -> Box<str> {
-    const LONGEST: usize = 400;
+    const LONGEST: usize = 8192;
     text::line_at(source, span.start as usize).chars().take(LONGEST).collect::<String>().into()
 }
 

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::definition::{AgentDefinition, ToolEntry, field_row};
-use crate::diagnostic::{Diagnostic, Problem, Rule};
+use crate::diagnostic::{Diagnostic, Problem, Rule, Severity};
+use crate::origin::Origin;
 use crate::registry::Registry;
-use crate::spec::{self, Call, Parent, Policy, ResolveError};
+use crate::spec::{self, AgentSpec, Call, Parent, Policy, ResolveError};
 use crate::suggest;
 use crate::tools::{Scope, ToolPattern};
 
 /// Looks at all active agents, as `main` would start them under `policy`.
 pub fn check(registry: &Registry, policy: &Policy, main: &Parent) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    for agent in &registry.active {
+    // What posse brings itself is nobody's to mend.
+    for agent in registry.active.iter().filter(|agent| agent.source.origin != Origin::BuiltIn) {
         pool(agent, policy, main, &mut diagnostics);
         spawn_targets(agent, registry, &mut diagnostics);
     }
@@ -30,6 +32,11 @@ fn pool(agent: &AgentDefinition, policy: &Policy, main: &Parent, diagnostics: &m
             diagnostics.push(agent.report(problem));
         }
         Err(ResolveError::Denied { .. } | ResolveError::NotSpawnable { .. }) => {}
+        Ok(spec) if lost_everything(agent, &spec) => {
+            let said = "`disallowedTools` takes away every tool that `tools` gives: the agent has none";
+            let problem = Problem::at(Rule::NoTools, span, said).severity(Severity::Warning);
+            diagnostics.push(agent.report(problem));
+        }
         Ok(spec) => diagnostics.extend(spec.withheld.iter().map(|(field, _)| {
             let name = field_row(*field).name;
             let by =
@@ -42,6 +49,13 @@ fn pool(agent: &AgentDefinition, policy: &Policy, main: &Parent, diagnostics: &m
             ))
         })),
     }
+}
+
+/// Whether an agent that lists tools ends up without one.
+fn lost_everything(agent: &AgentDefinition, spec: &AgentSpec) -> bool {
+    let lists = agent.tools.as_ref().is_some_and(|tools| !tools.is_empty());
+    let capability = &spec.pool.capability;
+    lists && capability.grants.is_empty() && capability.is_closed_to_mcp() && spec.pool.own_servers.is_empty()
 }
 
 /// The entries of an agent's list that limit what it may start, each with its targets.

@@ -120,7 +120,7 @@ impl Composer<'_> {
                 let as_text = style != ScalarStyle::Plain
                     || tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
                 if tag.is_some() || anchor != 0 {
-                    self.dropped.push(span);
+                    self.dropped.push(self.with_properties(span));
                 }
                 let value = if as_text { Value::Text(text.into()) } else { scalar::resolve(text) };
                 self.put(Node { span: self.trimmed(span, style), value }, anchor)
@@ -204,6 +204,15 @@ impl Composer<'_> {
             },
         }
         Ok(())
+    }
+
+    /// A value together with the tag or anchor before it on its line: that is what falls away.
+    fn with_properties(&self, span: Span) -> Span {
+        let start = span.start as usize;
+        let line = crate::text::line_start(self.text, start);
+        let before = self.text.get(line..start).unwrap_or_default();
+        let first = before.find(['!', '&']).map_or(start, |at| line + at);
+        Span::new(first, span.end as usize)
     }
 
     /// Collections and block scalars end where the next token begins; reports should not point at blank lines.

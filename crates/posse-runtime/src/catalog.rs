@@ -78,6 +78,9 @@ pub enum LoadError {
     /// `--settings` has a problem.
     #[error("--settings cannot be used")]
     Settings(Vec<Diagnostic>),
+    /// Rules that cannot be read must not be taken for no rules.
+    #[error("settings that may deny something cannot be read")]
+    Unreadable(Vec<Diagnostic>),
     /// The administrator forbids a flag.
     #[error("{flag} is switched off by {}", by.display())]
     Forbidden {
@@ -103,6 +106,8 @@ pub struct Catalog {
     pub layout: Layout,
     /// The main agent, as the parent of others.
     pub main: Parent,
+    /// Settings that may hold rules and cannot be read: nothing may be started while there are any.
+    pub unreadable: Vec<Diagnostic>,
 }
 
 impl Catalog {
@@ -127,7 +132,21 @@ impl Catalog {
         }
         let policy = policy(&settings, &env);
         let main = main_agent(&settings, &policy, &env);
-        Ok(Self { registry: Registry::build(findings), settings, policy, plugins: loaded, layout, main })
+        let unreadable = settings::unreadable(&files, &findings.diagnostics);
+        Ok(Self {
+            registry: Registry::build(findings),
+            settings,
+            policy,
+            plugins: loaded,
+            layout,
+            main,
+            unreadable,
+        })
+    }
+
+    /// Whether something may be started with these settings.
+    pub fn check(&self) -> Result<(), LoadError> {
+        if self.unreadable.is_empty() { Ok(()) } else { Err(LoadError::Unreadable(self.unreadable.clone())) }
     }
 
     /// Problems that only show when all agents are looked at together, and those of single files, in order.
@@ -146,7 +165,8 @@ impl Catalog {
         let mut findings = Findings { definitions, ..Findings::default() };
         for path in paths {
             let path = world.cwd.join(path);
-            if plugins::is_plugin(&path) {
+            let bare_plugin = plugins::has_parts(&path) && !path.join(".claude").exists();
+            if plugins::is_plugin(&path) || bare_plugin {
                 let plugin = plugins::load_one(&path, &catalog.layout, &catalog.settings, &mut findings);
                 catalog.plugins.extend(plugin);
             } else {
@@ -284,12 +304,12 @@ fn main_agent(settings: &Settings, policy: &Policy, env: &Env) -> Parent {
 
 /// Records an agent's parse, whatever it was.
 fn record(
-    parsed: definition::Parsed,
-    diagnostics: Vec<Diagnostic>,
+    outcome: agents::FileOutcome,
     source: Source,
     adjust: impl FnOnce(&mut AgentDefinition),
     findings: &mut Findings,
 ) {
+    let agents::FileOutcome { parsed, diagnostics, name } = outcome;
     match parsed {
         definition::Parsed::Agent(mut agent) => {
             adjust(&mut agent);
@@ -300,7 +320,7 @@ fn record(
             findings.documents.push(source.file);
             findings.diagnostics.extend(diagnostics);
         }
-        definition::Parsed::Failed => findings.failed.push(Failed { name: None, source, diagnostics }),
+        definition::Parsed::Failed => findings.failed.push(Failed { name, source, diagnostics }),
     }
 }
 

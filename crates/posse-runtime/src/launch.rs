@@ -180,6 +180,7 @@ pub struct Facts {
 /// Puts a run together.
 pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launched, LaunchError> {
     let catalog = Catalog::load(world, &request.catalog)?;
+    catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
     let agent = main_agent(&catalog, request.agent.as_deref())?;

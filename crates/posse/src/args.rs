@@ -57,7 +57,7 @@ pub enum Command {
     /// Without a path, everything posse would load here is checked: project, user, plugins, settings and flags. With
     /// paths, only those files and folders.
     ///
-    /// Errors are agents that do not load, or cannot be started. Warnings are things that load, but not as written.
+    /// Errors are agents that do not load or cannot be started, and hooks and servers of theirs that are lost. Warnings are things that load, but not as written.
     /// Notes are worth knowing.
     Lint(LintArgs),
     /// Show what an agent would be when started: tools, model, permissions, and who set each

@@ -48,6 +48,10 @@ fn load_failure(error: &LoadError) -> Failure {
         LoadError::Settings(diagnostics) => {
             Failure { diagnostics: diagnostics.clone(), usage: true, ..failure }
         }
+        LoadError::Unreadable(diagnostics) => Failure {
+            diagnostics: diagnostics.clone(),
+            ..failure.hint("mend the file: a rule that cannot be read must not be taken for no rule")
+        },
         LoadError::Forbidden { .. } => failure.hint("ask whoever administers this machine").usage(),
     }
 }

@@ -330,7 +330,11 @@ pub fn row(id: FieldId) -> &'static Field {
 
 /// What a reader of headers needs to know.
 pub fn vocabulary(name: &str) -> Option<Shape> {
-    find(name).map(|field| field.shape)
+    // What people write for a field counts too, where it can be no word of a text: a misspelt `allowed-tools` must end
+    // the description above it, or a limit would vanish in prose.
+    let is_no_word = name.contains(['-', '_']) || name.contains(|c: char| c.is_ascii_uppercase());
+    let meant = || FIELDS.iter().find(|field| is_no_word && field.mistaken_for.contains(&name));
+    find(name).or_else(meant).map(|field| field.shape)
 }
 
 /// The field somebody probably meant.

@@ -54,6 +54,13 @@ pub fn parse(text: &str, source: &Source, naming: Naming<'_>) -> (Parsed, Vec<Di
     (parsed, diagnostics)
 }
 
+/// The name somebody wrote into a file, whatever else is wrong with it.
+pub fn written_name(text: &str) -> Option<Box<str>> {
+    let (Header::Found(entries, _), _) = frontmatter::read(text, fields::vocabulary) else { return None };
+    let name = entries.iter().find(|entry| &*entry.key == "name")?.node.scalar_text()?;
+    (!name.is_empty()).then(|| name.into())
+}
+
 fn parse_file(text: &str, header: Header, source: &Source, problems: &mut Vec<Problem>) -> Parsed {
     let (entries, body) = match header {
         Header::Absent => {
@@ -66,7 +73,10 @@ fn parse_file(text: &str, header: Header, source: &Source, problems: &mut Vec<Pr
         Header::Broken(_) => return Parsed::Failed,
         Header::Found(entries, body) => (entries, body),
     };
-    if !entries.iter().any(|entry| fields::find(&entry.key).is_some()) {
+    // Keys count in their case, but a header with `Name` and `Description` was not meant as documentation.
+    let is_meant =
+        |entry: &Entry| fields::FIELDS.iter().any(|field| field.name.eq_ignore_ascii_case(&entry.key));
+    if !entries.iter().any(is_meant) {
         let text = "the frontmatter has no field of an agent: taken as documentation";
         problems
             .push(Problem::whole(Rule::NoFrontmatter, text).hint("an agent needs `name` and `description`"));

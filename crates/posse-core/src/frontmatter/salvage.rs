@@ -103,6 +103,12 @@ fn chunks<'t>(yaml: &'t str, vocabulary: Vocabulary) -> Vec<Chunk<'t>> {
             below += 1;
         }
         let open = chunks.last().map(|chunk| chunk.shape);
+        // A field behind a tab is a field, except where the one above it may hold something nested or go on.
+        let tabs = line.len() - line.trim_start_matches('\t').len();
+        let is_field = |line| key_of(line, vocabulary).is_some_and(|key| vocabulary(key).is_some());
+        let flat = matches!(open, Some(Some(Shape::Word | Shape::List)));
+        let lead = if flat && is_field(&line[tabs..]) { tabs } else { 0 };
+        let line = &line[lead..];
         // Inside prose, a key that stood above already is text.
         let in_prose = open == Some(Some(Shape::Prose));
         let is_text = |key: &str| in_prose && chunks.iter().any(|chunk| chunk.key == key);
@@ -131,7 +137,7 @@ fn chunks<'t>(yaml: &'t str, vocabulary: Vocabulary) -> Vec<Chunk<'t>> {
             key,
             shape,
             span: Span::new(at, yaml.len()),
-            value: Span::new(at + key.len() + colon, yaml.len()),
+            value: Span::new(at + lead + key.len() + colon, yaml.len()),
         });
         // Whatever looks like a field below the first heading is an example in the prompt.
         if is_prompt {
@@ -187,7 +193,10 @@ fn key_of(line: &str, vocabulary: Vocabulary) -> Option<&str> {
 
 fn read_chunk(yaml: &str, chunk: &Chunk<'_>, problems: &mut Vec<Problem>) -> Vec<Entry> {
     let source = &yaml[chunk.span.range()];
-    if let Some(entries) = parse_alone(source, chunk.span.start as usize, chunk.shape) {
+    // A lone line takes a tab before its key for white space; in the header it stands in, nothing does.
+    if !source.starts_with('\t')
+        && let Some(entries) = parse_alone(source, chunk.span.start as usize, chunk.shape)
+    {
         return entries;
     }
     if let Some((entries, problem)) = without_tabs(source, chunk) {

@@ -258,9 +258,9 @@ fn what_yaml_itself_does_is_reported() {
         (
             "---\nname: a\ndescription: !important x\n---\n",
             r#"name: "a"; description: "x" | "#,
-            "text-lost 3:25",
+            "text-lost 3:14",
         ),
-        ("---\nname: a\ndescription: &b x\n---\n", r#"name: "a"; description: "x" | "#, "text-lost 3:17"),
+        ("---\nname: a\ndescription: &b x\n---\n", r#"name: "a"; description: "x" | "#, "text-lost 3:14"),
         // A bomb is refused, and no repair tries again.
         (
             "---\nname: a\nskills: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[x\n---\nbody",

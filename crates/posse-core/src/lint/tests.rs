@@ -68,9 +68,18 @@ fn agents_that_fit_together_are_not_talked_about() {
             ("helper", "tools: Agent(reader)"),
             ("reader", "tools: Read"),
             ("silent", "tools: []"),
-            ("emptied", "tools: Bash\ndisallowedTools: Bash"),
         ],
         &[],
+    );
+}
+
+#[test]
+fn a_list_that_the_denylist_empties_is_worth_a_word() {
+    check(
+        &[("emptied", "tools: Bash\ndisallowedTools: Bash")],
+        &[
+            "emptied.md:4:8 no-tools `disallowedTools` takes away every tool that `tools` gives: the agent has none",
+        ],
     );
 }
 

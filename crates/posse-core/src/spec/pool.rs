@@ -270,8 +270,9 @@ fn deny(pool: &mut Pool, definition: &AgentDefinition) {
         let why = || Why::Disallowed { entry: entry.text.clone(), at: at(definition, entry) };
         match &entry.pattern {
             ToolPattern::All => pool.note("*", Verb::Ignored, why()),
-            ToolPattern::Tool { name, .. } if tools::find(name).is_some() => {
-                pool.remove(|tool| (tool.name == &**name).then(why));
+            ToolPattern::Tool { name, .. } if denied_tool(name).is_some() => {
+                let denied = denied_tool(name);
+                pool.remove(|tool| (Some(tool) == denied).then(why));
             }
             ToolPattern::Tool { .. } => {
                 pool.note(entry.text.clone(), Verb::Ignored, Why::NoSuchTool { at: at(definition, entry) });
@@ -289,6 +290,12 @@ fn deny(pool: &mut Pool, definition: &AgentDefinition) {
     if !patterns.is_empty() {
         pool.capability.mcp.push(McpFilter { allow: None, deny: patterns });
     }
+}
+
+/// The tool an entry of a denylist means. `Write(` is malformed, but what it is to take away is plain.
+fn denied_tool(name: &str) -> Option<&'static ToolFacts> {
+    let bare = name.split('(').next().unwrap_or(name);
+    tools::find(bare)
 }
 
 fn keep_all(pool: &mut Pool) {

@@ -163,12 +163,12 @@ fn documents() {
         ("<<: [1, {a: 1}, x]\n", "{a: 1}", ""),
         ("<<: text\n", r#"{<<: "text"}"#, ""),
         // Unknown tags and unused anchors fall away, and that is reported: often they were meant as text.
-        ("a: !important text\n", r#"{a: "text"}"#, "text@14"),
-        ("a: !!str 12\nb: !!int '3'\n", r#"{a: "12", b: "3"}"#, "12@9 '3'@21"),
-        ("a: &note text\n", r#"{a: "text"}"#, "text@9"),
-        ("a: &x text\nb: *x\n", r#"{a: "text", b: "text"}"#, "text@6"),
-        ("a: &l [x, &i y]\nb: [*l, *i]\n", r#"{a: ["x", "y"], b: [["x", "y"], "y"]}"#, "y@13"),
-        ("a: &x one\nb: &x two\nc: *x\n", r#"{a: "one", b: "two", c: "two"}"#, "one@6 two@16"),
+        ("a: !important text\n", r#"{a: "text"}"#, "!important text@3"),
+        ("a: !!str 12\nb: !!int '3'\n", r#"{a: "12", b: "3"}"#, "!!str 12@3 !!int '3'@15"),
+        ("a: &note text\n", r#"{a: "text"}"#, "&note text@3"),
+        ("a: &x text\nb: *x\n", r#"{a: "text", b: "text"}"#, "&x text@3"),
+        ("a: &l [x, &i y]\nb: [*l, *i]\n", r#"{a: ["x", "y"], b: [["x", "y"], "y"]}"#, "&l [x, &i y@3"),
+        ("a: &x one\nb: &x two\nc: *x\n", r#"{a: "one", b: "two", c: "two"}"#, "&x one@3 &x two@13"),
         // A list whose bracket closes at the margin: one reference parser refuses it, people write it.
         ("a: [b,\n  c,\n]\nd: e\n", r#"{a: ["b", "c"], d: "e"}"#, ""),
         ("a:\n- b\n- c\nd: e\n", r#"{a: ["b", "c"], d: "e"}"#, ""),

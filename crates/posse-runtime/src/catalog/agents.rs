@@ -27,20 +27,36 @@ pub(super) fn scan(root: &Path, origin: Origin, standing: Standing, findings: &m
         let outcome = parse_file(&source, Naming::Field);
         (source, outcome)
     });
-    for (source, (parsed, diagnostics)) in read {
-        record(parsed, diagnostics, source, |_| {}, findings);
+    for (source, outcome) in read {
+        record(outcome, source, |_| {}, findings);
     }
 }
 
+/// What became of a file.
+pub(super) struct FileOutcome {
+    pub(super) parsed: Parsed,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The name in a file that failed, where one could be read.
+    pub(super) name: Option<Box<str>>,
+}
+
 /// Reads one file.
-pub(super) fn parse_file(source: &Source, naming: Naming<'_>) -> (Parsed, Vec<Diagnostic>) {
+pub(super) fn parse_file(source: &Source, naming: Naming<'_>) -> FileOutcome {
     match read::text(&source.file) {
         Ok((text, warning)) => {
             let (parsed, mut diagnostics) = definition::parse(&text, source, naming);
             diagnostics.extend(warning.map(|problem| problem.located(&source.file, &text)));
-            (parsed, diagnostics)
+            let failed = matches!(parsed, Parsed::Failed);
+            FileOutcome {
+                parsed,
+                diagnostics,
+                name: failed.then(|| definition::written_name(&text)).flatten(),
+            }
         }
-        Err(problem) => (Parsed::Failed, vec![file_problem(&source.file, problem)]),
+        Err(problem) => {
+            let diagnostics = vec![file_problem(&source.file, problem)];
+            FileOutcome { parsed: Parsed::Failed, diagnostics, name: None }
+        }
     }
 }
 

@@ -33,6 +33,12 @@ pub(super) fn is_plugin(path: &Path) -> bool {
     path.join(MANIFEST).is_file() || path.join(OLD_MANIFEST).is_file()
 }
 
+/// Whether a folder has what plugins are made of: a manifest is optional.
+pub(super) fn has_parts(path: &Path) -> bool {
+    const PARTS: [&str; 5] = ["agents", "skills", "commands", "hooks", ".mcp.json"];
+    PARTS.iter().any(|part| path.join(part).exists())
+}
+
 /// Loads the plugins of the command line and of the settings.
 pub(super) fn load(
     layout: &Layout,
@@ -70,12 +76,11 @@ fn given(dir: &Path, findings: &mut Findings) -> Vec<PathBuf> {
         findings.diagnostics.push(whole(dir, Rule::InvalidPlugin, "there is no such plugin folder"));
         return Vec::new();
     };
-    const PARTS: [&str; 5] = ["agents", "skills", "commands", "hooks", ".mcp.json"];
-    if is_plugin(dir) || PARTS.iter().any(|part| dir.join(part).exists()) {
+    if is_plugin(dir) || has_parts(dir) {
         return vec![dir.to_owned()];
     }
-    let mut children: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_plugin(path)).collect();
+    let children = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut children: Vec<PathBuf> = children.filter(|path| is_plugin(path) || has_parts(path)).collect();
     children.sort();
     if children.is_empty() { vec![dir.to_owned()] } else { children }
 }
@@ -239,13 +244,13 @@ impl Context<'_> {
             let outcome = agents::parse_file(&source, naming);
             (source, outcome)
         });
-        for (source, (parsed, diagnostics)) in read {
+        for (source, outcome) in read {
             let substitute = |agent: &mut posse_core::definition::AgentDefinition| {
                 if agent.body.contains("${") {
                     agent.body = plugin::substitute(&agent.body, self.variables).into();
                 }
             };
-            record(parsed, diagnostics, source, substitute, findings);
+            record(outcome, source, substitute, findings);
         }
     }
 }

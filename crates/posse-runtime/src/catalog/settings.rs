@@ -49,6 +49,14 @@ pub(super) fn load(
     Ok((files, settings))
 }
 
+/// Reports on files that could not be read and belong to the administrator or speak of a deny.
+pub(super) fn unreadable(files: &[SettingsFile], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let rules = |file: &&SettingsFile| file.layer == Layer::Managed || file.text.contains("\"deny\"");
+    let broken =
+        files.iter().filter(|file| file.root.is_none() && !file.text.trim().is_empty()).filter(rules);
+    broken.flat_map(|file| diagnostics.iter().filter(|one| one.file == file.file).cloned()).collect()
+}
+
 fn places(layout: &Layout, options: &CatalogOptions) -> Vec<(Layer, PathBuf)> {
     let mut places = Vec::new();
     if options.sources.user

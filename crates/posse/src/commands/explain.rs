@@ -5,7 +5,7 @@ use posse_core::spec::{self, Call, Parent};
 use posse_runtime::catalog::Catalog;
 use posse_runtime::world::World;
 
-use super::{find, load};
+use super::{find, load, load_failure};
 use crate::args::ExplainArgs;
 use crate::render::{explain as page, json, style::Style};
 use crate::report::{CommandResult, Failure, Outcome};
@@ -13,6 +13,7 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(args: &ExplainArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
     let catalog = load(world, &args.sources.options())?;
+    catalog.check().map_err(|error| load_failure(&error))?;
     let parent = parent(&catalog, args)?;
     let agent = find(&catalog, &args.name)?;
     let call = Call {

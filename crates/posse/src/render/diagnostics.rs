@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use posse_core::diagnostic::{Diagnostic, Safety, Severity};
+use posse_core::origin::{Origin, Source};
 use posse_runtime::catalog::Catalog;
 use unicode_width::UnicodeWidthStr;
 
@@ -68,7 +69,9 @@ fn window(excerpt: &str, column: usize, length: usize) -> (String, usize, usize)
 /// How many of what, and what can be done about it.
 pub fn summary(found: &[Diagnostic], catalog: &Catalog, style: Style) -> String {
     let registry = &catalog.registry;
-    let agents = registry.active.len() + registry.shadowed.len();
+    let own = |source: &Source| source.origin != Origin::BuiltIn;
+    let agents = registry.active.iter().filter(|agent| own(&agent.source)).count()
+        + registry.shadowed.iter().filter(|shadowed| own(&shadowed.definition.source)).count();
     let looked = format!("{} looked at", count(agents + registry.failed.len(), "agent"));
     if found.is_empty() {
         return format!("{} no problems, {looked}\n", style.good("✓"));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use posse_core::definition::{AgentDefinition, FieldId};
+use posse_core::diagnostic::{Rule, Severity};
 use posse_core::origin::{Origin, Source, Standing};
 use posse_core::registry::Colors;
 use posse_core::spec;
@@ -133,12 +134,13 @@ impl Page<'_> {
         add(registry.failed.len(), format!("{} not loaded", registry.failed.len()));
         let documents = format!("{} without frontmatter", count(registry.documents.len(), "file"));
         add(registry.documents.len(), documents);
-        let worth = registry
-            .diagnostics
-            .iter()
-            .filter(|d| d.severity > posse_core::diagnostic::Severity::Note)
-            .count();
-        add(worth, format!("{} (see `posse lint`)", count(worth, "warning")));
+        let of = |severity| registry.diagnostics.iter().filter(|one| one.severity == severity).count();
+        let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+        let closed = registry.diagnostics.iter().filter(|one| one.rule == Rule::SourceDisabled).count();
+        add(closed, format!("{} not read by policy", count(closed, "source")));
+        let told = if warnings > 0 { "" } else { " (see `posse lint`)" };
+        add(errors, format!("{} besides{told}", count(errors, "error")));
+        add(warnings, format!("{} (see `posse lint`)", count(warnings, "warning")));
         format!("{}\n", self.style.dim(&parts.join(", ")))
     }
 

@@ -104,7 +104,7 @@ Plugin (1) ../kit, not editable
   ○ reviewer           user, $ENV/home/.claude/agents/r.md — project, .claude/agents/reviewer.md wins
 
 Not loaded (1)
-  ✗ .claude/agents/broken.md:2:1: no `description`: the agent is not loaded
+  ✗ .claude/agents/broken.md:2:1 (broken): no `description`: the agent is not loaded
 
 16 agents, 2 shadowed, 1 not loaded, 1 file without frontmatter
 "

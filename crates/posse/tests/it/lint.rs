@@ -67,10 +67,10 @@ fn duplicates_and_ignored_plugin_fields_are_found_too() {
 fn exit_codes_follow_severity() {
     let env = env();
     env.agent("a.md", &TestEnv::minimal("fine"));
-    assert_eq!(env.posse(&["lint"]).success(), "✓ no problems, 10 agents looked at\n");
+    assert_eq!(env.posse(&["lint"]).success(), "✓ no problems, 1 agent looked at\n");
     env.agent("b.md", "---\nname: b\ndescription: d\ncolor: teal\n---\n");
     let (text, _) = env.posse(&["lint"]).fails_with(0);
-    assert!(text.ends_with("1 warning, 11 agents looked at\n"), "{text}");
+    assert!(text.ends_with("1 warning, 2 agents looked at\n"), "{text}");
     let _ = env.posse(&["lint", "--strict"]).fails_with(1);
     env.agent("c.md", "---\nname: c\n---\n");
     let _ = env.posse(&["lint"]).fails_with(1);
@@ -152,7 +152,7 @@ warning[unknown-tool]: no tool is called `Grpe`; the entry matches nothing
   |               ^^^^ did you mean `Grep`?
   = fix: replace it by `Grep` (--fix --unsafe-fixes)
 
-2 warnings, 10 agents looked at; --fix mends 1, --unsafe-fixes 1 more
+2 warnings, 1 agent looked at; --fix mends 1, --unsafe-fixes 1 more
 ",
         "x".repeat(80)
     );
@@ -167,10 +167,33 @@ fn watching_prints_again_after_a_change() {
     let mut child =
         env.command().args(["lint", "--watch"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert_eq!(lines.next().as_deref(), Some("✓ no problems, 10 agents looked at"));
+    assert_eq!(lines.next().as_deref(), Some("✓ no problems, 1 agent looked at"));
     env.agent("a.md", "---\nname: a\n---\n");
     let after = lines.find(|line| line.contains("missing-description"));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(after.is_some());
+}
+
+#[test]
+fn a_field_behind_a_tab_and_a_limit_below_prose_are_not_lost() {
+    let env = env();
+    env.agent("a.md", "---\nname: a\n\tdescription: x\n---\nb\n");
+    env.agent("b.md", "---\nname: b\ndescription: Use it\nthis and that\nallowed-tools: Read\n---\n");
+    env.agent("c.md", "---\nName: c\nDescription: x\n---\n");
+    env.agent("d.md", "---\nname: d\ndescription: x\ndisallowedTools: Write(\n---\n");
+    let report = json(&env.posse(&["lint", "--format", "json"]).stdout);
+    let found: Vec<String> = report["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| format!("{}:{} {}", d["line"], d["column"], d["rule"].as_str().unwrap()))
+        .collect();
+    for want in ["3:1 tab-indent", "5:1 unknown-field", "2:1 missing-name", "4:18 invalid-tool-pattern"] {
+        assert!(found.iter().any(|line| line == want), "{want} in {found:?}");
+    }
+    let spec = json(&env.posse(&["explain", "d", "--json"]).success());
+    assert!(!pluck(&spec["tools"], "/name").split(' ').any(|tool| tool == "Write"));
+    let list = json(&env.posse(&["agents", "--json"]).success());
+    assert_eq!(pluck(&list["failed"], "/source/file"), "$ENV/project/.claude/agents/c.md");
 }

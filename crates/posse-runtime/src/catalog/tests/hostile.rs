@@ -123,3 +123,18 @@ fn broken_settings_are_reported_with_their_place() {
     assert_eq!(problems(&env, &CatalogOptions::default()), "project/.claude/settings.json:1:3 json-syntax");
     assert_eq!(summary(&env, &CatalogOptions::default()), "a project x");
 }
+
+#[test]
+fn rules_that_cannot_be_read_stop_the_start() {
+    let env = TestEnv::new();
+    for (file, text, stops) in [
+        ("project/.claude/settings.json", r#"{"permissions": {"deny": ["Bash"]"#, true),
+        ("project/.claude/settings.json", "{ not json", false),
+        ("managed/managed-settings.json", "{bad", true),
+    ] {
+        let path = env.write(file, text);
+        let catalog = load(&env, &CatalogOptions::default());
+        assert_eq!(catalog.check().is_err(), stops, "{file}: {text}");
+        std::fs::remove_file(path).unwrap();
+    }
+}
