@@ -115,6 +115,8 @@ pub enum Outcome {
     },
     /// It reached the limit on requests.
     OutOfTurns(u32),
+    /// The answer did not fit its schema, however often it was handed in.
+    OutOfTries(u32),
     /// It reached the limit on cost.
     OutOfBudget(f64),
     /// The model could not be reached, or refused.

@@ -25,6 +25,10 @@ pub enum FailureKind {
     TooLong,
     /// The request itself is wrong.
     Invalid,
+    /// The answer reached its limit before it was whole.
+    OutputLimit,
+    /// The model will not.
+    Refused,
     /// The recording does not know this request.
     Diverged,
 }
@@ -36,7 +40,8 @@ impl FailureKind {
             Self::RateLimit => "rate_limit",
             Self::Overloaded => "overloaded",
             Self::Server => "server_error",
-            Self::Connection | Self::Malformed | Self::Diverged => "unknown",
+            Self::OutputLimit => "max_output_tokens",
+            Self::Connection | Self::Malformed | Self::Refused | Self::Diverged => "unknown",
             Self::Auth => "authentication_failed",
             Self::Billing => "billing_error",
             Self::ModelNotFound => "model_not_found",
@@ -53,6 +58,8 @@ impl FailureKind {
             | Self::ModelNotFound
             | Self::TooLong
             | Self::Invalid
+            | Self::OutputLimit
+            | Self::Refused
             | Self::Diverged => false,
         }
     }

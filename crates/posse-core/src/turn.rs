@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::event::{Fact, Outcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::message::{Block, Message, Reply, Role, StopReason, ToolAnswer, ToolCall};
 
 /// What can happen to a turn.
@@ -46,6 +46,8 @@ pub enum Verdict {
     },
     /// No, and why.
     Deny(String),
+    /// There is nothing to run: no such tool.
+    Reject(String),
 }
 
 /// What the driver must do.
@@ -107,7 +109,14 @@ pub struct Turn {
     requests: u32,
     /// The tool whose successful answer ends the turn, and what it was given.
     final_tool: Option<Box<str>>,
+    /// Whether the model was reminded of the final tool in this turn.
+    reminded: bool,
+    /// How often the final tool refused what it was given in this turn.
+    misfits: u32,
 }
+
+/// After so many answers that do not fit, another will not either.
+const MOST_MISFITS: u32 = 5;
 
 /// What stands for an answer that will never come.
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
@@ -115,7 +124,16 @@ const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 impl Turn {
     /// A conversation with what was said before.
     pub fn new(history: Vec<Message>, limits: Limits) -> Self {
-        Self { history, mail: Vec::new(), phase: Phase::Idle, limits, requests: 0, final_tool: None }
+        Self {
+            history,
+            mail: Vec::new(),
+            phase: Phase::Idle,
+            limits,
+            requests: 0,
+            final_tool: None,
+            reminded: false,
+            misfits: 0,
+        }
     }
 
     /// Names a tool whose successful answer ends the turn.
@@ -139,7 +157,7 @@ impl Turn {
         match (&mut self.phase, input) {
             (_, Input::Mail(text)) => self.mail.push(text),
             (Phase::Idle, Input::Prompt(message)) => {
-                self.requests = 0;
+                (self.requests, self.reminded, self.misfits) = (0, false, 0);
                 self.say(message, out);
                 self.sample(out);
             }
@@ -185,12 +203,27 @@ impl Turn {
         }
         match stop {
             StopReason::PauseTurn => self.sample(out),
-            StopReason::EndTurn
-            | StopReason::ToolUse
-            | StopReason::MaxTokens
-            | StopReason::StopSequence
-            | StopReason::Refusal
-            | StopReason::Other(_) => self.finish(Outcome::Answer { text, structured: None }, out),
+            StopReason::MaxTokens => {
+                let text = "the answer reached the limit on its length before it was whole";
+                self.finish(Outcome::Failed(Failure::new(FailureKind::OutputLimit, text)), out);
+            }
+            StopReason::Refusal => {
+                let failure = Failure::new(FailureKind::Refused, "the model refused to answer");
+                self.finish(Outcome::Failed(failure), out);
+            }
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_)
+                if self.final_tool.is_some() && !self.reminded =>
+            {
+                self.reminded = true;
+                let tool = self.final_tool.as_deref().unwrap_or_default();
+                let text =
+                    format!("Hand in your answer by calling {tool}; an answer in text does not count.");
+                self.say(Message::user(text), out);
+                self.sample(out);
+            }
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_) => {
+                self.finish(Outcome::Answer { text, structured: None }, out)
+            }
         }
     }
 
@@ -204,6 +237,7 @@ impl Turn {
                 slot.progress = Progress::Waiting { alone };
                 self.start_tools(out);
             }
+            Verdict::Reject(why) => self.answered(ToolAnswer::error(call, why), out),
             Verdict::Deny(why) => {
                 out.push(Effect::Record(Fact::Denied { call: slot.call.clone(), why: why.clone() }));
                 self.answered(ToolAnswer::error(call, why), out);
@@ -251,7 +285,11 @@ impl Turn {
             return self.start_tools(out);
         }
         let structured = self.structured();
+        self.misfits += u32::from(self.has_misfit());
         self.close_tools(Vec::new());
+        if structured.is_none() && self.misfits >= MOST_MISFITS {
+            return self.finish(Outcome::OutOfTries(self.misfits), out);
+        }
         match structured {
             Some(value) => {
                 let outcome = Outcome::Answer { text: value.to_string(), structured: Some(value) };
@@ -269,6 +307,15 @@ impl Turn {
                 && matches!(&slot.progress, Progress::Answered(answer) if !answer.is_error)
         };
         slots.iter().find(taken).map(|slot| slot.call.input.clone())
+    }
+
+    /// Whether the final tool was called and refused what it was given.
+    fn has_misfit(&self) -> bool {
+        let Phase::Tools(slots) = &self.phase else { return false };
+        slots.iter().any(|slot| {
+            Some(&slot.call.name) == self.final_tool.as_ref()
+                && matches!(&slot.progress, Progress::Answered(answer) if answer.is_error)
+        })
     }
 
     /// Puts the answers into history in the order of the calls, with `more` behind them.

@@ -158,7 +158,7 @@ impl Run {
 
     /// What it cost so far, in dollars.
     pub fn cost(&self) -> f64 {
-        self.spent.values().map(|spent| spent.cost).sum()
+        self.spent.values().fold(0.0, |total, spent| total + spent.cost)
     }
 
     /// Milliseconds spent waiting for the model so far.

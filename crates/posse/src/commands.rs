@@ -109,6 +109,8 @@ fn model_failure(failure: &posse_core::failure::Failure) -> Failure {
         | FailureKind::Malformed
         | FailureKind::Billing
         | FailureKind::TooLong
+        | FailureKind::Refused
         | FailureKind::Invalid => end,
+        FailureKind::OutputLimit => end.hint("raise CLAUDE_CODE_MAX_OUTPUT_TOKENS, or ask for less at once"),
     }
 }

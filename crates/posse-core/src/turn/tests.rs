@@ -178,6 +178,34 @@ fn the_final_tool_ends_the_turn_with_what_it_was_given() {
     );
 }
 
+#[test]
+fn the_final_tool_is_reminded_of_once_and_given_up_after_some_tries() {
+    let mut turn = fresh().ending_with(Some("Read"));
+    let got = trace(&mut turn, &["prompt hi", "reply in words", "reply in words again"]);
+    assert!(got.contains("reply in words: replied, said Hand in your answer by calling Read"), "{got}");
+    assert!(got.ends_with("finished \"in words again\" None, stop"), "{got}");
+    let mut turn = fresh().ending_with(Some("Read"));
+    let mut script = vec!["prompt hi"];
+    for _ in 0..5 {
+        script.extend(["reply +a", "deny a"]);
+    }
+    assert!(trace(&mut turn, &script).ends_with("finished OutOfTries(5), stop"));
+}
+
+#[test]
+fn an_answer_that_was_cut_off_or_refused_is_a_failure() {
+    for (stop, kind) in
+        [(StopReason::MaxTokens, FailureKind::OutputLimit), (StopReason::Refusal, FailureKind::Refused)]
+    {
+        let mut turn = fresh();
+        let mut out = Vec::new();
+        turn.handle(input("prompt hi"), &mut out);
+        turn.handle(Input::Replied(Reply { stop, ..reply("half an ans") }), &mut out);
+        let failed = |effect: &Effect| matches!(effect, Effect::Record(Fact::Finished(Outcome::Failed(failure))) if failure.kind == kind);
+        assert!(out.iter().any(failed), "{out:?}");
+    }
+}
+
 /// What every provider insists on.
 fn well_formed(history: &[Message]) {
     for (i, message) in history.iter().enumerate() {

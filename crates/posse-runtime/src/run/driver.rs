@@ -147,7 +147,7 @@ impl Run {
     /// The pool is enforced here, at the call, and not only in what is offered.
     fn authorize(&self, call: ToolCall) -> Input {
         let verdict = match self.setup.tools.get(&call.name) {
-            None => Verdict::Deny(format!("Error: No such tool available: {}", call.name)),
+            None => Verdict::Reject(format!("Error: No such tool available: {}", call.name)),
             Some(tool) => self.setup.authority.decide(&call, tool.runs_alone(&call.input)),
         };
         Input::Verdict { call: call.id, verdict }

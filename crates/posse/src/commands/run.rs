@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::definition::Effort;
-use posse_core::event::Outcome as TurnOutcome;
+use posse_core::event::{Delta, Outcome as TurnOutcome, What};
 use posse_core::message::Message;
 use posse_core::permission::Mode;
 use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, launch};
@@ -228,11 +228,18 @@ fn first_message(launched: &Launched, prompt: &str) -> Message {
     }
 }
 
-/// Cancels the token at the first Ctrl-C and ends the program at the second; never ends by itself.
+/// Cancels the token at the first signal to end and ends the program at the second; never ends by itself.
+///
+/// A hang-up or a polite kill ends a run like Ctrl-C does: with everything it started, and the conversation whole.
 pub(super) async fn interrupts(stop: CancellationToken) -> std::convert::Infallible {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).ok();
+    let (mut terminate, mut hang_up) = (listen(SignalKind::terminate()), listen(SignalKind::hangup()));
     for count in 1.. {
-        if tokio::signal::ctrl_c().await.is_err() {
-            break;
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            () = came(terminate.as_mut()) => {}
+            () = came(hang_up.as_mut()) => {}
         }
         if count > 1 {
             at_once();
@@ -240,6 +247,16 @@ pub(super) async fn interrupts(stop: CancellationToken) -> std::convert::Infalli
         stop.cancel();
     }
     std::future::pending().await
+}
+
+/// Waits for a signal; for one that cannot be listened to, for ever.
+async fn came(signal: Option<&mut tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// Whoever asks twice does not want to wait for anything. The transcript is whole: facts are written as they happen.
@@ -271,7 +288,9 @@ async fn as_text(
     let debug = show.debug.then(|| Debug::start(&cx.world));
     let turn = run.prompt(message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
-        if show.verbose {
+        // The answer itself goes to standard output; a terminal would show it twice.
+        let is_speech = matches!(event.what, What::Delta(Delta::Text(_)));
+        if show.verbose && !is_speech {
             terminal.err.write_all(transcript.event(event).as_bytes())?;
         }
         log(&debug, event, terminal)
@@ -289,6 +308,9 @@ async fn as_text(
         }
         TurnOutcome::OutOfTurns(limit) => {
             Err(Failure::new(format!("Reached maximum number of turns ({limit})")).into())
+        }
+        TurnOutcome::OutOfTries(tries) => {
+            Err(Failure::new(format!("The answer did not fit the schema in {tries} tries")).into())
         }
         TurnOutcome::OutOfBudget(limit) => {
             Err(Failure::new(format!("Reached maximum budget (${limit})")).into())
@@ -334,9 +356,10 @@ async fn as_json(
     Ok(match ended.outcome {
         TurnOutcome::Answer { .. } => Outcome::Fine,
         TurnOutcome::Cancelled { .. } => Outcome::Interrupted,
-        TurnOutcome::OutOfTurns(_) | TurnOutcome::OutOfBudget(_) | TurnOutcome::Failed(_) => {
-            Outcome::Problems
-        }
+        TurnOutcome::OutOfTurns(_)
+        | TurnOutcome::OutOfTries(_)
+        | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Failed(_) => Outcome::Problems,
     })
 }
 

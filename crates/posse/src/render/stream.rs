@@ -166,7 +166,7 @@ impl Stream {
     pub fn result(&self, end: &TurnEnd<'_>) -> Value {
         let ended = end.ended;
         let (subtype, is_error, reason) = verdict(&ended.outcome);
-        let cost: f64 = end.spent.values().map(|spent| spent.cost).sum();
+        let cost = end.spent.values().fold(0.0, |total, spent| total + spent.cost);
         let mut line = json!({
             "type": "result",
             "subtype": subtype,
@@ -200,6 +200,9 @@ impl Stream {
             Outcome::OutOfTurns(limit) => {
                 line["errors"] = json!([format!("Reached maximum number of turns ({limit})")])
             }
+            Outcome::OutOfTries(tries) => {
+                line["errors"] = json!([format!("The answer did not fit the schema in {tries} tries")]);
+            }
             Outcome::OutOfBudget(limit) => {
                 line["errors"] = json!([format!("Reached maximum budget (${limit})")])
             }
@@ -232,6 +235,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
         Outcome::Answer { .. } => ("success", false, "completed"),
         Outcome::Failed(_) => ("success", true, "api_error"),
         Outcome::OutOfTurns(_) => ("error_max_turns", true, "max_turns"),
+        Outcome::OutOfTries(_) => ("error_max_structured_output_retries", true, "structured_output_retries"),
         Outcome::OutOfBudget(_) => ("error_max_budget_usd", true, "budget_exhausted"),
         Outcome::Cancelled { in_tools: true } => ("error_during_execution", true, "aborted_tools"),
         Outcome::Cancelled { in_tools: false } => ("error_during_execution", true, "aborted_streaming"),
@@ -241,7 +245,9 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
 /// A failed request in words.
 pub fn prose(failure: &Failure) -> String {
     match failure.status {
-        Some(status) => format!("API Error: {status} {}", failure.message),
-        None => format!("API Error: {}", failure.message),
+        Some(status) if !failure.message.starts_with(&status.to_string()) => {
+            format!("API Error: {status} {}", failure.message)
+        }
+        Some(_) | None => format!("API Error: {}", failure.message),
     }
 }

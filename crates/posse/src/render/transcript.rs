@@ -59,7 +59,10 @@ impl Transcript {
             What::Fact(Fact::Finished(outcome)) => match outcome {
                 Outcome::Answer { .. } => self.end_text(),
                 Outcome::Cancelled { .. } => self.line(&self.style.hint("interrupted")),
-                Outcome::OutOfTurns(_) | Outcome::OutOfBudget(_) | Outcome::Failed(_) => self.end_text(),
+                Outcome::OutOfTurns(_)
+                | Outcome::OutOfTries(_)
+                | Outcome::OutOfBudget(_)
+                | Outcome::Failed(_) => self.end_text(),
             },
             What::Delta(Delta::Requesting | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
                 String::new()

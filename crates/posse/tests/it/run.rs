@@ -273,24 +273,31 @@ fn until_a_tool_runs(env: &TestEnv, args: &[&str]) -> (Child, BufReader<ChildStd
 }
 
 #[test]
-fn an_interrupt_ends_cleanly_and_the_conversation_can_go_on() {
-    let env = rehearsed("- calls: [{Bash: {command: \"echo started; sleep 1000\"}}]\n");
-    let args =
-        [&["-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"], &MODEL[..]]
-            .concat();
-    let (mut child, mut out, mut seen) = until_a_tool_runs(&env, &args);
-    let pid = i32::try_from(child.id()).unwrap();
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::INT)
-        .unwrap();
-    std::io::Read::read_to_string(&mut out, &mut seen).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let result = lines(&seen).pop().unwrap();
-    assert_eq!(
-        (&result["subtype"], &result["terminal_reason"]),
-        (&"error_during_execution".into(), &"aborted_tools".into())
-    );
-    env.write("project/script.yaml", "- say: Going on.\n");
-    assert_eq!(env.posse(&[&["-p", "again", "--continue"], &MODEL[..]].concat()).success(), "Going on.\n");
+fn signals_end_a_run_cleanly_and_the_conversation_can_go_on() {
+    use rustix::process::Signal;
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let env = rehearsed("- calls: [{Bash: {command: \"echo started; sleep 1000\"}}]\n");
+        let args = [
+            &["-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"],
+            &MODEL[..],
+        ]
+        .concat();
+        let (mut child, mut out, mut seen) = until_a_tool_runs(&env, &args);
+        let pid = i32::try_from(child.id()).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+        std::io::Read::read_to_string(&mut out, &mut seen).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let result = lines(&seen).pop().unwrap();
+        assert_eq!(
+            (&result["subtype"], &result["terminal_reason"]),
+            (&"error_during_execution".into(), &"aborted_tools".into())
+        );
+        env.write("project/script.yaml", "- say: Going on.\n");
+        assert_eq!(
+            env.posse(&[&["-p", "again", "--continue"], &MODEL[..]].concat()).success(),
+            "Going on.\n"
+        );
+    }
 }
 
 #[test]
