@@ -11,6 +11,7 @@ use posse_core::message::Message;
 use posse_core::permission::Mode;
 use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, launch};
 use posse_runtime::run::Event;
+use posse_runtime::session::SessionError;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
@@ -211,6 +212,8 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
     match error {
         LaunchError::Load(error) => load_failure(error),
         LaunchError::NoAgent { .. } => Failure::new(error.to_string()).hint("`posse agents` lists them"),
+        LaunchError::Session(SessionError::Io { .. }) => Failure::new(error.to_string())
+            .hint("--no-session-persistence runs without writing anything down"),
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }

@@ -244,10 +244,15 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
 
 /// A failed request in words.
 pub fn prose(failure: &Failure) -> String {
-    match failure.status {
+    let mut text = match failure.status {
         Some(status) if !failure.message.starts_with(&status.to_string()) => {
             format!("API Error: {status} {}", failure.message)
         }
         Some(_) | None => format!("API Error: {}", failure.message),
+    };
+    // What is tried again never gets here; a wait this long was not worth it.
+    if let Some(asked) = failure.retry_after {
+        text.push_str(&format!(" (the provider asks to wait {} s)", asked.as_secs()));
     }
+    text
 }
