@@ -95,7 +95,7 @@ impl Run {
                 }
                 Some(done) = flight.work.join_next_with_id() => {
                     let done = flight.settle(done);
-                    self.finished(done, &mut flight).await?;
+                    self.finished(done, &mut flight, &stop).await?;
                 }
             }
         }
@@ -212,7 +212,12 @@ impl Run {
         }
     }
 
-    async fn finished(&mut self, done: Done, flight: &mut Flight) -> Result<(), SessionError> {
+    async fn finished(
+        &mut self,
+        done: Done,
+        flight: &mut Flight,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
         match done {
             Done::Tool(answer) => {
                 flight.stops.remove(&answer.id);
@@ -239,8 +244,8 @@ impl Run {
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
                     flight.compacted = true;
-                    if self.compact(Trigger::Auto, None, &CancellationToken::new()).await? {
-                        self.call_model(flight, &CancellationToken::new());
+                    if self.compact(Trigger::Auto, None, stop).await? {
+                        self.call_model(flight, stop);
                         return Ok(());
                     }
                 }
