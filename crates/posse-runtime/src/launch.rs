@@ -16,7 +16,6 @@ use posse_core::message::Message;
 use posse_core::model::ModelChoice;
 use posse_core::permission::Mode;
 use posse_core::registry::Lookup;
-use posse_core::tools::{ToolPattern, split_entries};
 use posse_core::turn::Limits;
 use posse_core::{price, prompt};
 use serde_json::Value;
@@ -381,13 +380,7 @@ fn system(
 }
 
 fn authority(request: &LaunchRequest, mode: Mode) -> Authority {
-    let patterns = |lists: &[String]| -> Vec<ToolPattern> {
-        lists
-            .iter()
-            .flat_map(|list| split_entries(list))
-            .map(|(_, entry)| ToolPattern::parse(entry))
-            .collect()
-    };
+    let patterns = |lists: &[String]| lists.iter().flat_map(|list| tools::patterns(list)).collect();
     Authority { mode, allowed: patterns(&request.allowed_tools), denied: patterns(&request.disallowed_tools) }
 }
 
@@ -417,7 +410,7 @@ fn open_session(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Re
     let (source, fork) = match &request.session {
         SessionChoice::New | SessionChoice::NewWith(_) => (None, None),
         SessionChoice::Continue { fork } => {
-            let newest = session::list(&config, cwd).into_iter().next().ok_or(SessionError::Nothing)?;
+            let newest = session::newest(&config, cwd).ok_or(SessionError::Nothing)?;
             (Some(newest), fork.clone())
         }
         SessionChoice::Resume { id, fork } => (Some(session::find(&config, cwd, id)?), fork.clone()),

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::world::World;
 
 pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trigger_word};
-pub use list::{Found, find, list};
+pub use list::{Found, find, list, newest};
 pub use paths::{project_folder, project_key, session_file};
 pub use read::{History, load};
 

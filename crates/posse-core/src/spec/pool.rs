@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{Parent, Policy};
-use crate::definition::{AgentDefinition, ToolEntry};
+use crate::definition::{AgentDefinition, MEMORY_TOOLS, ToolEntry};
 use crate::mcp::McpServer;
 use crate::settings::{DenyRule, SetIn};
 use crate::text::{self, Location};
@@ -334,9 +334,6 @@ fn allow(pool: &mut Pool, list: &[ToolEntry], parent: &Parent, request: &Request
     let patterns: Vec<McpPattern> = list.iter().filter_map(mcp_pattern).collect();
     pool.capability.mcp.push(McpFilter { allow: Some(patterns), deny: vec![] });
 }
-
-/// What memory adds to an explicit list.
-const MEMORY_TOOLS: [&str; 3] = ["Read", "Write", "Edit"];
 
 fn names(entry: &ToolEntry, tool: &ToolFacts) -> bool {
     matches!(&entry.pattern, ToolPattern::Tool { name, .. } if **name == *tool.name)

@@ -68,7 +68,8 @@ pub(super) fn select(
         .collect()
 }
 
-fn patterns(list: &str) -> Vec<ToolPattern> {
+/// The entries of a list as a flag gives it.
+pub(super) fn patterns(list: &str) -> Vec<ToolPattern> {
     split_entries(list).into_iter().map(|(_, entry)| ToolPattern::parse(entry)).collect()
 }
 

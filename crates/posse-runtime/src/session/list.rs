@@ -22,20 +22,27 @@ pub struct Found {
     pub bytes: u64,
 }
 
+/// The files of a project's conversations, newest first. Nothing is read: transcripts can be large, and many.
+fn files(config: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(paths::project_folder(config, cwd)).into_iter().flatten().flatten();
+    let aged = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
+    let mut files: Vec<_> =
+        aged.filter(|(_, path)| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
 /// The conversations of a project, newest first.
 pub fn list(config: &Path, cwd: &Path) -> Vec<Found> {
-    let folder = paths::project_folder(config, cwd);
-    let entries =
-        std::fs::read_dir(&folder).map(|entries| entries.flatten().collect::<Vec<_>>()).unwrap_or_default();
-    let mut found: Vec<Found> = entries.into_iter().filter_map(|entry| look(&entry.path())).collect();
-    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.id.cmp(&b.id)));
-    found
+    files(config, cwd).iter().filter_map(|path| look(path)).collect()
+}
+
+/// The last conversation of a project; the others are not read for it.
+pub fn newest(config: &Path, cwd: &Path) -> Option<Found> {
+    files(config, cwd).iter().find_map(|path| look(path))
 }
 
 fn look(path: &Path) -> Option<Found> {
-    if path.extension()? != "jsonl" {
-        return None;
-    }
     let metadata = path.metadata().ok()?;
     let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
     let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -79,12 +86,10 @@ fn prompt(entry: &Value) -> Option<String> {
     Some(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The file of a session, by id or by title.
+/// A session by id, or else by title; only a title makes it read the others.
 pub fn find(config: &Path, cwd: &Path, wanted: &str) -> Result<Found, SessionError> {
-    let mut all = list(config, cwd);
-    let at = all
-        .iter()
-        .position(|found| found.id == wanted)
-        .or_else(|| all.iter().position(|found| found.title == wanted));
-    at.map(|at| all.swap_remove(at)).ok_or_else(|| SessionError::NotFound(wanted.to_owned()))
+    let files = files(config, cwd);
+    let named = files.iter().find(|path| path.file_stem().is_some_and(|stem| stem == wanted));
+    let titled = || files.iter().filter_map(|path| look(path)).find(|found| found.title == wanted);
+    named.and_then(|path| look(path)).or_else(titled).ok_or_else(|| SessionError::NotFound(wanted.to_owned()))
 }
