@@ -26,6 +26,7 @@ pub mod price;
 pub mod prompt;
 pub mod registry;
 pub mod settings;
+pub mod shell;
 pub mod spec;
 pub mod suggest;
 pub mod text;
