@@ -3,6 +3,28 @@
 //! Rules and the decision on a single call join this room with the authority work; the lattice of modes is needed as
 //! soon as one agent can start another.
 
+/// What a rule says of the calls it matches, weakest first: a deny anywhere wins, then an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Behavior {
+    /// Without asking.
+    Allow,
+    /// Ask, even where it would be allowed otherwise.
+    Ask,
+    /// Never.
+    Deny,
+}
+
+impl Behavior {
+    /// The key in settings and the word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// How an agent's actions are approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
