@@ -1,0 +1,658 @@
+//! The decision.
+
+use crate::shell::{self, Run, Script, Word};
+use crate::tools::{Limit, Scope};
+
+use super::call::{Call, Deed};
+use super::command::{CommandPattern, Fit};
+use super::path::PathIndexBuilder;
+use super::rule::{Rule, RuleSet};
+use super::{Behavior, Folders, Mode, Paths, Place, RuleSource, protected};
+
+/// What a call is judged by.
+#[derive(Clone, Copy)]
+pub struct Situation<'a> {
+    /// The rules that count.
+    pub rules: &'a RuleSet,
+    /// The mode.
+    pub mode: Mode,
+    /// What the agent's own tool list says of this tool: every limit must hold.
+    pub limits: &'a [Limit],
+    /// The folders of the run.
+    pub folders: &'a Folders,
+    /// Where paths lead.
+    pub paths: &'a dyn Paths,
+    /// What hooks said before.
+    pub hook: Option<HookSays>,
+    /// Whether commands run where they can do no harm, and the settings take that for a yes.
+    pub contained: bool,
+}
+
+/// What hooks decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookSays {
+    /// No need to ask; rules that deny or ask still count.
+    Allow,
+    /// Ask.
+    Ask,
+}
+
+/// What is to happen to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It runs.
+    Allow,
+    /// Somebody must say yes.
+    Ask,
+    /// A model judges it; doubt asks.
+    Judge,
+    /// It does not run.
+    Deny,
+}
+
+/// A ruling and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The ruling.
+    pub ruling: Ruling,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a call was decided as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A rule fits.
+    Rule {
+        /// What it says.
+        behavior: Behavior,
+        /// As written.
+        text: Box<str>,
+        /// Who wrote it.
+        from: Box<str>,
+    },
+    /// A rule may fit; that is only known when the command runs.
+    MayFit {
+        /// As written.
+        text: Box<str>,
+        /// The part of the command.
+        part: Box<str>,
+    },
+    /// The mode.
+    Mode(Mode),
+    /// It only looks, or touches nothing but the run itself.
+    Looks,
+    /// It runs where it can do no harm.
+    Contained,
+    /// A hook.
+    Hook,
+    /// A place outside the working directories.
+    Outside(Box<str>),
+    /// A place that steers other things.
+    Protected {
+        /// The path.
+        path: Box<str>,
+        /// Why it is.
+        why: &'static str,
+    },
+    /// A part of the command that cannot be judged.
+    Doubt {
+        /// The part.
+        part: Box<str>,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Nothing allows this part of the command.
+    Uncovered(Box<str>),
+    /// Nothing allows the call.
+    Open,
+    /// The agent's own tool list does not go so far.
+    Limit {
+        /// The tool.
+        tool: Box<str>,
+        /// What is allowed of it.
+        allowed: Box<str>,
+    },
+}
+
+impl Reason {
+    fn rule(rule: &Rule) -> Self {
+        Self::Rule { behavior: rule.behavior, text: rule.text.clone(), from: rule.source.label.clone() }
+    }
+
+    /// One kind in one word, as programs read it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Rule { .. } | Self::MayFit { .. } => "rule",
+            Self::Mode(_) => "mode",
+            Self::Hook => "hook",
+            Self::Outside(_) => "workingDir",
+            Self::Protected { .. } => "safetyCheck",
+            Self::Doubt { .. } | Self::Uncovered(_) => "subcommandResults",
+            Self::Looks | Self::Contained | Self::Open | Self::Limit { .. } => "other",
+        }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule { behavior, text, from } => {
+                write!(f, "the {} rule `{text}` in {from}", behavior.word())
+            }
+            Self::MayFit { text, part } => {
+                write!(f, "whether the rule `{text}` fits `{part}` is only known when it runs")
+            }
+            Self::Mode(mode) => write!(f, "permission mode {}", mode.name()),
+            Self::Looks => f.write_str("it only looks"),
+            Self::Contained => f.write_str("it runs in the sandbox"),
+            Self::Hook => f.write_str("a PreToolUse hook"),
+            Self::Outside(path) => write!(f, "{path} is outside the working directories"),
+            Self::Protected { path, why } => write!(f, "{path} is protected: {why}"),
+            Self::Doubt { part, why } => write!(f, "`{part}` cannot be judged: {why}"),
+            Self::Uncovered(part) => write!(f, "no rule allows `{part}`"),
+            Self::Open => f.write_str("no rule allows it"),
+            Self::Limit { tool, allowed } => write!(f, "this agent may use {tool} only as {allowed}"),
+        }
+    }
+}
+
+/// Decides on a call. A deny wins over everything, then an ask, then what allows.
+pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
+    let deed = call.deed();
+    let script = match &deed {
+        Deed::Command(line) => Some(shell::parse(line)),
+        _ => None,
+    };
+    let judged = Judged { call, deed: &deed, script: script.as_ref(), at };
+    if let Some(reason) = judged.beyond_limits() {
+        return Decision { ruling: Ruling::Deny, reason };
+    }
+    if let Some(rule) = judged.rule_against(Behavior::Deny) {
+        return Decision { ruling: Ruling::Deny, reason: Reason::rule(rule) };
+    }
+    if let Some(rule) = judged.rule_against(Behavior::Ask) {
+        return judged.ask(Reason::rule(rule));
+    }
+    if at.hook == Some(HookSays::Ask) {
+        return judged.ask(Reason::Hook);
+    }
+    if at.mode == Mode::BypassPermissions {
+        return Decision { ruling: Ruling::Allow, reason: Reason::Mode(at.mode) };
+    }
+    if let Some(refusal) = judged.planning() {
+        return refusal;
+    }
+    match judged.allowance() {
+        Ok(reason) => Decision { ruling: Ruling::Allow, reason },
+        Err(_) if at.hook == Some(HookSays::Allow) => {
+            Decision { ruling: Ruling::Allow, reason: Reason::Hook }
+        }
+        Err(reason) => judged.left_open(reason),
+    }
+}
+
+/// A call with what was found out about it.
+struct Judged<'a> {
+    call: &'a Call<'a>,
+    deed: &'a Deed<'a>,
+    script: Option<&'a Script>,
+    at: &'a Situation<'a>,
+}
+
+/// Devices that swallow or give, whatever is written to them.
+const SINKS: &[&str] = &[
+    "/dev/null",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/stdin",
+    "/dev/fd/1",
+    "/dev/fd/2",
+    "/dev/tty",
+    "/dev/zero",
+];
+
+impl<'a> Judged<'a> {
+    fn rules(&self) -> &'a RuleSet {
+        self.at.rules
+    }
+
+    fn place(&self, path: &str) -> Place {
+        self.at.folders.place(path, self.at.paths)
+    }
+
+    /// Places a word may name, seen from wherever the command may be by then; `None` if that cannot be known.
+    fn places(&self, run: &Run, path: &str) -> Option<Vec<Place>> {
+        let mut places = vec![self.place(path)];
+        if !path.starts_with(['/', '~']) {
+            for folder in &run.folders {
+                let folder = self.place(folder.known()?);
+                places.push(self.at.folders.place_in(&folder.real, path, self.at.paths));
+            }
+        }
+        Some(places)
+    }
+
+    /// A rule that takes the call away or puts it to somebody.
+    fn rule_against(&self, behavior: Behavior) -> Option<&'a Rule> {
+        let rules = self.rules();
+        let tool = self.call.tool;
+        let about =
+            rules.about_tool(behavior, tool).or_else(|| rules.about_call(behavior, self.call, self.deed));
+        about.or_else(|| match self.deed {
+            Deed::Command(line) => rules
+                .about_line(behavior, line)
+                .or_else(|| self.script?.runs.iter().find_map(|run| self.run_rule_against(behavior, run))),
+            Deed::Look(paths) => {
+                paths.iter().find_map(|path| rules.about_place(behavior, tool, false, &self.place(path)))
+            }
+            Deed::Change(Some(path)) => {
+                let place = self.place(path);
+                // What may not be read may not be changed either: an answer to an edit shows the text around it.
+                rules
+                    .about_place(behavior, tool, true, &place)
+                    .or_else(|| rules.about_place(behavior, "Read", false, &place))
+            }
+            Deed::Change(None)
+            | Deed::Fetch(_)
+            | Deed::Agent(_)
+            | Deed::Skill(_)
+            | Deed::Harmless
+            | Deed::Other => None,
+        })
+    }
+
+    fn run_rule_against(&self, behavior: Behavior, run: &Run) -> Option<&'a Rule> {
+        let rules = self.rules();
+        if let (Fit::Yes, Some(rule)) = rules.about_run(behavior, run) {
+            return Some(rule);
+        }
+        let seen = |changes: bool, path: &str| {
+            let places = self.places(run, path).unwrap_or_else(|| vec![self.place(path)]);
+            places.iter().find_map(|place| rules.about_place(behavior, "Bash", changes, place))
+        };
+        let redirected = run.redirects.iter().filter_map(|redirect| {
+            let path = redirect.file.known()?;
+            let against = redirect.writes.then(|| seen(true, path)).flatten();
+            against.or_else(|| seen(false, path))
+        });
+        if let Some(rule) = redirected.into_iter().next() {
+            return Some(rule);
+        }
+        if !rules.speaks_of_reading(behavior) {
+            return None;
+        }
+        // Any word may be a file the program opens.
+        let words = run.words.iter().skip(1).filter_map(Word::known).flat_map(path_like);
+        words.into_iter().find_map(|path| seen(false, path))
+    }
+
+    /// What the agent's own list forbids.
+    fn beyond_limits(&self) -> Option<Reason> {
+        let broken = self.at.limits.iter().find(|limit| !self.keeps(limit))?;
+        let allowed: Vec<String> = broken.any_of.iter().map(|scope| self.describe(scope)).collect();
+        Some(Reason::Limit { tool: self.call.tool.into(), allowed: allowed.join(" or ").into() })
+    }
+
+    fn describe(&self, scope: &Scope) -> String {
+        let tool = self.call.tool;
+        match scope {
+            Scope::Agents(agents) => format!("{tool}({})", agents.join(", ")),
+            Scope::Argument(argument) => format!("{tool}({argument})"),
+            Scope::MemoryFolder(_) => format!("{tool} in its memory folder"),
+        }
+    }
+
+    /// Whether one of a limit's scopes covers the call.
+    fn keeps(&self, limit: &Limit) -> bool {
+        match self.deed {
+            Deed::Command(line) => self.keeps_commands(limit, line),
+            Deed::Look(paths) => paths.iter().all(|path| self.keeps_place(limit, path)),
+            Deed::Change(path) => path.is_some_and(|path| self.keeps_place(limit, path)),
+            Deed::Agent(agent) => {
+                let name = agent.unwrap_or("general-purpose");
+                let named = |scope: &Scope| matches!(scope, Scope::Agents(names) if names.iter().any(|one| &**one == name));
+                limit.any_of.iter().any(named)
+            }
+            Deed::Fetch(_) | Deed::Skill(_) | Deed::Harmless | Deed::Other => {
+                let source = std::sync::Arc::new(RuleSource::new("", "/", "/", None));
+                let rules = limit.any_of.iter().filter_map(|scope| match scope {
+                    Scope::Argument(argument) => {
+                        let text = format!("{}({argument})", self.call.tool);
+                        Some(Rule::parse(Behavior::Allow, &text, &source))
+                    }
+                    Scope::Agents(_) | Scope::MemoryFolder(_) => None,
+                });
+                let rules = RuleSet::new(rules.collect());
+                rules.about_call(Behavior::Allow, self.call, self.deed).is_some()
+                    || rules.about_tool(Behavior::Allow, self.call.tool).is_some()
+            }
+        }
+    }
+
+    fn keeps_commands(&self, limit: &Limit, line: &str) -> bool {
+        let patterns: Vec<CommandPattern> = limit
+            .any_of
+            .iter()
+            .filter_map(|scope| match scope {
+                Scope::Argument(argument) => Some(CommandPattern::parse(argument)),
+                Scope::Agents(_) | Scope::MemoryFolder(_) => None,
+            })
+            .collect();
+        if patterns.iter().any(|pattern| pattern.is_exactly(line)) {
+            return true;
+        }
+        let Some(script) = self.script else { return false };
+        let fits = |run: &Run| {
+            has_harmless_variables(run)
+                && run.redirects.iter().all(|redirect| !redirect.writes || is_sink(&redirect.file))
+                && patterns.iter().any(|pattern| pattern.fits(&run.words) == Fit::Yes)
+        };
+        script.doubts.is_empty() && !script.runs.is_empty() && script.runs.iter().all(fits)
+    }
+
+    fn keeps_place(&self, limit: &Limit, path: &str) -> bool {
+        let folders = self.at.folders;
+        let place = self.place(path);
+        let source = RuleSource {
+            label: Box::default(),
+            base: folders.roots.first().cloned().unwrap_or_else(|| folders.cwd.clone()),
+            cwd: folders.roots.first().cloned().unwrap_or_else(|| folders.cwd.clone()),
+            home: folders.home.clone(),
+        };
+        let mut patterns = PathIndexBuilder::default();
+        for scope in &limit.any_of {
+            match scope {
+                Scope::Argument(argument) => {
+                    patterns.add(0, argument, &source);
+                }
+                Scope::MemoryFolder(_) if folders.is_own(&place) => return true,
+                Scope::MemoryFolder(_) | Scope::Agents(_) => {}
+            }
+        }
+        let patterns = patterns.build();
+        place.views().all(|view| patterns.find(view).is_some())
+    }
+
+    /// What planning forbids: changing anything. Commands that do more than look are left to a person.
+    fn planning(&self) -> Option<Decision> {
+        if self.at.mode != Mode::Plan {
+            return None;
+        }
+        let reason = Reason::Mode(Mode::Plan);
+        match self.deed {
+            Deed::Change(Some(path)) if self.at.folders.is_own(&self.place(path)) => None,
+            Deed::Change(_) => Some(Decision { ruling: Ruling::Deny, reason }),
+            Deed::Command(_) if self.only_looks().is_err() => Some(Decision { ruling: Ruling::Ask, reason }),
+            Deed::Other if self.call.tool != "WebSearch" => Some(Decision { ruling: Ruling::Ask, reason }),
+            Deed::Command(_)
+            | Deed::Look(_)
+            | Deed::Fetch(_)
+            | Deed::Agent(_)
+            | Deed::Skill(_)
+            | Deed::Harmless
+            | Deed::Other => None,
+        }
+    }
+
+    /// Why the call may run without asking, or why not.
+    fn allowance(&self) -> Result<Reason, Reason> {
+        let rules = self.rules();
+        match self.deed {
+            Deed::Command(line) => self.command_allowance(line),
+            Deed::Look(paths) => {
+                let mut reason = Reason::Looks;
+                for path in paths {
+                    reason = self.look_allowance(path)?;
+                }
+                Ok(reason)
+            }
+            Deed::Change(path) => self.change_allowance(*path, self.call.tool),
+            Deed::Agent(_) | Deed::Harmless => Ok(Reason::Looks),
+            Deed::Fetch(_) | Deed::Skill(_) | Deed::Other => rules
+                .about_tool(Behavior::Allow, self.call.tool)
+                .or_else(|| rules.about_call(Behavior::Allow, self.call, self.deed))
+                .map(Reason::rule)
+                .ok_or(Reason::Open),
+        }
+    }
+
+    fn look_allowance(&self, path: &str) -> Result<Reason, Reason> {
+        self.place_allowance(&self.place(path))
+    }
+
+    fn place_allowance(&self, place: &Place) -> Result<Reason, Reason> {
+        if self.at.folders.may_read(place) || self.at.folders.is_own(place) {
+            return Ok(Reason::Looks);
+        }
+        let rules = self.rules();
+        rules
+            .about_tool(Behavior::Allow, "Read")
+            .or_else(|| rules.about_place(Behavior::Allow, self.call.tool, false, place))
+            .map(Reason::rule)
+            .ok_or_else(|| Reason::Outside(place.named.display().to_string().into()))
+    }
+
+    fn change_allowance(&self, path: Option<&str>, tool: &str) -> Result<Reason, Reason> {
+        let Some(path) = path else {
+            return self.rules().about_tool(Behavior::Allow, tool).map(Reason::rule).ok_or(Reason::Open);
+        };
+        self.changed_place_allowance(&self.place(path), tool)
+    }
+
+    fn changed_place_allowance(&self, place: &Place, tool: &str) -> Result<Reason, Reason> {
+        let rules = self.rules();
+        if self.at.folders.is_own(place) {
+            return Ok(Reason::Looks);
+        }
+        // A rule that names the place may open what is protected; one that names only the tool may not.
+        if let Some(rule) = rules.about_place(Behavior::Allow, tool, true, place) {
+            return Ok(Reason::rule(rule));
+        }
+        if let Some(why) = protected(place) {
+            return Err(Reason::Protected { path: place.named.display().to_string().into(), why });
+        }
+        let bare =
+            rules.about_tool(Behavior::Allow, tool).or_else(|| rules.about_tool(Behavior::Allow, "Edit"));
+        if !self.at.folders.holds(place) {
+            let outside = Reason::Outside(place.named.display().to_string().into());
+            return bare.map(Reason::rule).ok_or(outside);
+        }
+        match self.at.mode {
+            Mode::AcceptEdits | Mode::Auto => Ok(Reason::Mode(self.at.mode)),
+            Mode::Plan | Mode::DontAsk | Mode::Default | Mode::Bubble | Mode::BypassPermissions => {
+                bare.map(Reason::rule).ok_or(Reason::Open)
+            }
+        }
+    }
+
+    fn command_allowance(&self, line: &str) -> Result<Reason, Reason> {
+        let rules = self.rules();
+        if let Some(rule) = rules.about_line(Behavior::Allow, line) {
+            return Ok(Reason::rule(rule));
+        }
+        let Some(script) = self.script else { return Err(Reason::Open) };
+        let bare = rules.about_tool(Behavior::Allow, "Bash");
+        let rules_look_inside =
+            [Behavior::Deny, Behavior::Ask].iter().any(|behavior| rules.speaks_of_commands(*behavior));
+        if let Some(rule) = bare
+            && !rules_look_inside
+        {
+            return Ok(Reason::rule(rule));
+        }
+        if self.at.contained && !rules_look_inside {
+            return Ok(Reason::Contained);
+        }
+        if let Some(doubt) = script.doubts.first() {
+            return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
+        }
+        for run in &script.runs {
+            for behavior in [Behavior::Deny, Behavior::Ask] {
+                if let (Fit::Maybe, Some(rule)) = rules.about_run(behavior, run) {
+                    return Err(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() });
+                }
+            }
+        }
+        if let Some(rule) = bare {
+            return Ok(Reason::rule(rule));
+        }
+        if self.at.contained {
+            return Ok(Reason::Contained);
+        }
+        let mut reason = Reason::Looks;
+        for run in &script.runs {
+            let found = self.run_allowance(run)?;
+            if found != Reason::Looks {
+                reason = found;
+            }
+        }
+        Ok(reason)
+    }
+
+    /// Whether a command line does nothing but look.
+    fn only_looks(&self) -> Result<(), Reason> {
+        let Some(script) = self.script else { return Err(Reason::Open) };
+        if let Some(doubt) = script.doubts.first() {
+            return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
+        }
+        script.runs.iter().try_for_each(|run| {
+            self.redirects_allowed(run)?;
+            self.run_looks(run)
+        })
+    }
+
+    fn run_allowance(&self, run: &Run) -> Result<Reason, Reason> {
+        self.redirects_allowed(run)?;
+        if !has_harmless_variables(run) {
+            return Err(Reason::Uncovered(run.text.clone()));
+        }
+        if let (Fit::Yes, Some(rule)) = self.rules().about_run(Behavior::Allow, run) {
+            return Ok(Reason::rule(rule));
+        }
+        let looks = self.run_looks(run);
+        match looks {
+            Ok(()) => Ok(Reason::Looks),
+            Err(_) if self.is_accepted_edit(run) => Ok(Reason::Mode(self.at.mode)),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    fn run_looks(&self, run: &Run) -> Result<(), Reason> {
+        let uncovered = || Reason::Uncovered(run.text.clone());
+        if !has_harmless_variables(run) {
+            return Err(uncovered());
+        }
+        if run.words.is_empty() {
+            return Ok(());
+        }
+        for word in shell::looks_at(run).ok_or_else(uncovered)? {
+            match &word {
+                Word::Known(path) => {
+                    let places = self.places(run, path).ok_or_else(uncovered)?;
+                    for place in places {
+                        self.place_allowance(&place)?;
+                    }
+                }
+                Word::Open(text) => {
+                    self.open_word_stays_inside(run, text).then_some(()).ok_or_else(uncovered)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A pattern for file names below the working directory, with no rule about what may be read.
+    fn open_word_stays_inside(&self, run: &Run, text: &str) -> bool {
+        let is_glob = !text.contains(['$', '`', '{', '~', '"', '\'', '\\']) && !text.starts_with('/');
+        let rules = self.rules();
+        let unruled = !rules.speaks_of_reading(Behavior::Deny) && !rules.speaks_of_reading(Behavior::Ask);
+        is_glob && !text.contains("..") && unruled && run.folders.is_empty()
+    }
+
+    /// Files that redirections open are judged like the tools that open files.
+    fn redirects_allowed(&self, run: &Run) -> Result<(), Reason> {
+        for redirect in run.redirects.iter().filter(|redirect| !is_sink(&redirect.file)) {
+            let Word::Known(path) = &redirect.file else { return Err(Reason::Uncovered(run.text.clone())) };
+            let places = self.places(run, path).ok_or_else(|| Reason::Uncovered(run.text.clone()))?;
+            for place in places {
+                if redirect.writes {
+                    if self.at.mode == Mode::Plan {
+                        return Err(Reason::Mode(Mode::Plan));
+                    }
+                    self.changed_place_allowance(&place, "Edit")?;
+                } else {
+                    self.place_allowance(&place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// In `acceptEdits`: making, copying, moving and removing single files in the working directories.
+    fn is_accepted_edit(&self, run: &Run) -> bool {
+        if self.at.mode != Mode::AcceptEdits {
+            return false;
+        }
+        let Some(Word::Known(program)) = run.words.first() else { return false };
+        let options: &[&str] = match &**program {
+            "mkdir" => &["-p", "--parents"],
+            "touch" | "rmdir" => &[],
+            "cp" | "mv" => &["-n", "-f", "-v", "-i"],
+            "rm" => &["-f", "-v", "-i"],
+            _ => return false,
+        };
+        let operand = |word: &Word| match word.known() {
+            Some(text) if text.starts_with('-') => options.contains(&text),
+            Some(path) => self.places(run, path).is_some_and(|places| {
+                places.iter().all(|place| {
+                    let is_root = self.at.folders.roots.contains(&place.real);
+                    !is_root && self.changed_place_allowance(place, "Edit").is_ok()
+                })
+            }),
+            None => false,
+        };
+        run.words.len() > 1 && run.words[1..].iter().all(operand)
+    }
+
+    /// Puts a call to somebody, or refuses it where nobody may be asked.
+    fn ask(&self, reason: Reason) -> Decision {
+        let ruling = if self.at.mode == Mode::DontAsk { Ruling::Deny } else { Ruling::Ask };
+        Decision { ruling, reason }
+    }
+
+    /// What no rule decided is the mode's to decide.
+    fn left_open(&self, reason: Reason) -> Decision {
+        let ruling = match self.at.mode {
+            Mode::DontAsk => Ruling::Deny,
+            // What steers other tools is not for a model to wave through.
+            Mode::Auto if !matches!(reason, Reason::Protected { .. }) => Ruling::Judge,
+            Mode::Auto | Mode::Plan | Mode::Default | Mode::Bubble | Mode::AcceptEdits => Ruling::Ask,
+            Mode::BypassPermissions => Ruling::Allow,
+        };
+        Decision { ruling, reason }
+    }
+}
+
+fn has_harmless_variables(run: &Run) -> bool {
+    run.variables.iter().all(|variable| shell::is_harmless(&variable.name))
+}
+
+fn is_sink(file: &Word) -> bool {
+    file.known().is_some_and(|path| SINKS.contains(&path))
+}
+
+/// The parts of a word that may name a file: the word, and what follows `=` or `@` in an option.
+fn path_like(word: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    if !word.starts_with('-') {
+        parts.push(word);
+    }
+    if let Some((_, value)) = word.split_once('=') {
+        parts.push(value);
+    }
+    if let Some(value) = word.strip_prefix('@') {
+        parts.push(value);
+    }
+    parts.retain(|part| !part.is_empty() && !part.contains('\n'));
+    parts
+}
