@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::message::{Message, Reply, ToolAnswer, ToolCall, Usage};
+use crate::permission::Mode;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +97,10 @@ pub enum Delta {
     ToolRunning(ToolCall),
     /// The conversation is being summarised.
     Compacting,
+    /// Something the user should know; the model does not see it.
+    Note(String),
+    /// Actions are approved in another way from now on.
+    ModeChanged(Mode),
 }
 
 /// How a turn ended.
@@ -119,6 +124,10 @@ pub enum Outcome {
     OutOfTries(u32),
     /// It reached the limit on cost.
     OutOfBudget(f64),
+    /// A hook would not have the prompt; the model was never asked.
+    Blocked(String),
+    /// A hook ended the turn.
+    Stopped(String),
     /// The model could not be reached, or refused.
     Failed(Failure),
 }

@@ -32,8 +32,14 @@ pub enum Input {
     Mail(String),
     /// The conversation so far was summarised.
     Compacted(Vec<Message>),
+    /// Nothing stands against ending with the answer.
+    Ends,
+    /// Something does: the model is told, and the turn goes on.
+    GoesOn(String),
     /// Stop.
     Cancel,
+    /// Somebody else ends the turn: a budget, a hook.
+    Stop(Outcome),
 }
 
 /// Whether a call may run.
@@ -43,6 +49,8 @@ pub enum Verdict {
     Allow {
         /// Not beside other calls.
         alone: bool,
+        /// With this instead of what the model gave.
+        input: Option<serde_json::Value>,
     },
     /// No, and why.
     Deny(String),
@@ -61,6 +69,8 @@ pub enum Effect {
     RunTool(ToolCall),
     /// Stop a tool that runs.
     StopTool(Box<str>),
+    /// The model has given its answer, with this text: may the turn end?
+    MayEnd(String),
     /// Store what happened.
     Record(Fact),
     /// The turn is over.
@@ -82,6 +92,8 @@ enum Phase {
     Sampling,
     /// Tools are being decided on, run and answered.
     Tools(Vec<Slot>),
+    /// The answer is there; whether it is the end is being asked.
+    Ending(Outcome),
 }
 
 /// One tool call on its way to its answer.
@@ -167,7 +179,20 @@ impl Turn {
             (Phase::Tools(_), Input::Verdict { call, verdict }) => self.decide(&call, verdict, out),
             (Phase::Tools(_), Input::Answered(answer)) => self.answered(answer, out),
             (Phase::Tools(_), Input::Cancel) => self.cancel_tools(out),
-            (Phase::Idle | Phase::Sampling, Input::Compacted(history)) => self.history = history,
+            (Phase::Idle | Phase::Sampling | Phase::Ending(_), Input::Compacted(history)) => {
+                self.history = history;
+            }
+            (Phase::Ending(outcome), Input::Ends) => {
+                let outcome = outcome.clone();
+                self.finish(outcome, out);
+            }
+            (Phase::Ending(_), Input::GoesOn(why)) => {
+                self.say(Message::user(why), out);
+                self.sample(out);
+            }
+            (Phase::Ending(_), Input::Cancel) => self.finish(Outcome::Cancelled { in_tools: false }, out),
+            (Phase::Tools(_), Input::Stop(outcome)) => self.stop_tools(outcome, out),
+            (Phase::Sampling | Phase::Ending(_), Input::Stop(outcome)) => self.finish(outcome, out),
             // Late or foreign inputs change nothing. Listed, not wildcarded: whoever adds an input must place it.
             (
                 Phase::Idle,
@@ -175,12 +200,35 @@ impl Turn {
                 | Input::Failed(_)
                 | Input::Verdict { .. }
                 | Input::Answered(_)
+                | Input::Ends
+                | Input::GoesOn(_)
+                | Input::Stop(_)
                 | Input::Cancel,
             )
-            | (Phase::Sampling, Input::Prompt(_) | Input::Verdict { .. } | Input::Answered(_))
+            | (
+                Phase::Sampling,
+                Input::Prompt(_)
+                | Input::Verdict { .. }
+                | Input::Answered(_)
+                | Input::Ends
+                | Input::GoesOn(_),
+            )
             | (
                 Phase::Tools(_),
-                Input::Prompt(_) | Input::Replied(_) | Input::Failed(_) | Input::Compacted(_),
+                Input::Prompt(_)
+                | Input::Replied(_)
+                | Input::Failed(_)
+                | Input::Compacted(_)
+                | Input::Ends
+                | Input::GoesOn(_),
+            )
+            | (
+                Phase::Ending(_),
+                Input::Prompt(_)
+                | Input::Replied(_)
+                | Input::Failed(_)
+                | Input::Verdict { .. }
+                | Input::Answered(_),
             ) => {}
         }
     }
@@ -222,9 +270,14 @@ impl Turn {
                 self.sample(out);
             }
             StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_) => {
-                self.finish(Outcome::Answer { text, structured: None }, out)
+                self.answer(text, None, out)
             }
         }
+    }
+
+    fn answer(&mut self, text: String, structured: Option<serde_json::Value>, out: &mut Vec<Effect>) {
+        out.push(Effect::MayEnd(text.clone()));
+        self.phase = Phase::Ending(Outcome::Answer { text, structured });
     }
 
     fn decide(&mut self, call: &str, verdict: Verdict, out: &mut Vec<Effect>) {
@@ -233,7 +286,10 @@ impl Turn {
             slots.iter_mut().find(|slot| *slot.call.id == *call && matches!(slot.progress, Progress::Asked));
         let Some(slot) = asked else { return };
         match verdict {
-            Verdict::Allow { alone } => {
+            Verdict::Allow { alone, input } => {
+                if let Some(input) = input {
+                    slot.call.input = input;
+                }
                 slot.progress = Progress::Waiting { alone };
                 self.start_tools(out);
             }
@@ -291,10 +347,7 @@ impl Turn {
             return self.finish(Outcome::OutOfTries(self.misfits), out);
         }
         match structured {
-            Some(value) => {
-                let outcome = Outcome::Answer { text: value.to_string(), structured: Some(value) };
-                self.finish(outcome, out);
-            }
+            Some(value) => self.answer(value.to_string(), Some(value), out),
             None => self.sample(out),
         }
     }
@@ -332,6 +385,11 @@ impl Turn {
     }
 
     fn cancel_tools(&mut self, out: &mut Vec<Effect>) {
+        self.stop_tools(Outcome::Cancelled { in_tools: true }, out);
+    }
+
+    /// Ends the turn while tools are at work: what runs is stopped, what has no answer gets one.
+    fn stop_tools(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
         let Phase::Tools(slots) = &self.phase else { return };
         for slot in slots {
             if matches!(slot.progress, Progress::Running { .. }) {
@@ -343,7 +401,7 @@ impl Turn {
             }
         }
         self.close_tools(Vec::new());
-        self.finish(Outcome::Cancelled { in_tools: true }, out);
+        self.finish(outcome, out);
     }
 
     fn sample(&mut self, out: &mut Vec<Effect>) {
@@ -364,14 +422,6 @@ impl Turn {
         self.phase = Phase::Idle;
         out.push(Effect::Record(Fact::Finished(outcome)));
         out.push(Effect::Stop);
-    }
-
-    /// Ends the turn from outside: a budget is used up.
-    pub fn end(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
-        if matches!(self.phase, Phase::Tools(_)) {
-            self.close_tools(Vec::new());
-        }
-        self.finish(outcome, out);
     }
 
     fn say(&mut self, message: Message, out: &mut Vec<Effect>) {

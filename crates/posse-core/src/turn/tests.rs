@@ -30,12 +30,15 @@ fn input(step: &str) -> Input {
         "prompt" => Input::Prompt(Message::user(rest)),
         "reply" => Input::Replied(reply(rest)),
         "fail" => Input::Failed(Failure::new(FailureKind::Server, rest)),
-        "allow" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: false } },
-        "alone" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: true } },
+        "allow" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: false, input: None } },
+        "alone" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: true, input: None } },
         "deny" => Input::Verdict { call: rest.into(), verdict: Verdict::Deny("no".into()) },
         "answer" => Input::Answered(ToolAnswer::text(rest, "ok")),
         "mail" => Input::Mail(rest.into()),
         "cancel" => Input::Cancel,
+        "ends" => Input::Ends,
+        "goon" => Input::GoesOn(rest.into()),
+        "halt" => Input::Stop(Outcome::Stopped(rest.into())),
         "compact" => Input::Compacted(vec![Message::user("summary")]),
         other => panic!("unknown step {other}"),
     }
@@ -47,6 +50,7 @@ fn show(effect: &Effect) -> String {
         Effect::Authorize(call) => format!("authorize {}", call.id),
         Effect::RunTool(call) => format!("run {}", call.id),
         Effect::StopTool(id) => format!("stop {id}"),
+        Effect::MayEnd(text) => format!("may end {text:?}"),
         Effect::Record(Fact::Said(message)) => format!("said {}", message.text()),
         Effect::Record(Fact::Replied(_)) => "replied".into(),
         Effect::Record(Fact::Answered { call, answer }) => {
@@ -80,7 +84,7 @@ fn fresh() -> Turn {
 #[test]
 fn answers_return_in_the_order_the_model_asked() {
     let mut turn = fresh();
-    let script = ["prompt hi", "reply on it+a,b", "allow b", "deny a", "mail psst", "answer b", "reply bye"];
+    let script = ["prompt hi", "reply on it+a,b", "allow b", "deny a", "mail psst", "answer b", "reply bye", "ends"];
     assert_eq!(
         trace(&mut turn, &script),
         "\
@@ -90,7 +94,8 @@ allow b:
 deny a: denied a, answered a!, run b
 mail psst: 
 answer b: answered b, said psst, model
-reply bye: replied, finished \"bye\" None, stop"
+reply bye: replied, may end \"bye\"
+ends: finished \"bye\" None, stop"
     );
     let ids: Vec<&str> = turn.history()[2]
         .blocks
@@ -170,7 +175,7 @@ prompt again: said again, model"
 #[test]
 fn the_final_tool_ends_the_turn_with_what_it_was_given() {
     let mut turn = fresh().ending_with(Some("Read"));
-    let got = trace(&mut turn, &["prompt hi", "reply +a", "deny a", "reply +b", "allow b", "answer b"]);
+    let got = trace(&mut turn, &["prompt hi", "reply +a", "deny a", "reply +b", "allow b", "answer b", "ends"]);
     assert!(got.contains("deny a: denied a, answered a!, model"), "{got}");
     assert!(
         got.contains("finished \"{\\\"of\\\":\\\"b\\\"}\" Some(Object {\"of\": String(\"b\")}), stop"),
@@ -181,7 +186,7 @@ fn the_final_tool_ends_the_turn_with_what_it_was_given() {
 #[test]
 fn the_final_tool_is_reminded_of_once_and_given_up_after_some_tries() {
     let mut turn = fresh().ending_with(Some("Read"));
-    let got = trace(&mut turn, &["prompt hi", "reply in words", "reply in words again"]);
+    let got = trace(&mut turn, &["prompt hi", "reply in words", "reply in words again", "ends"]);
     assert!(got.contains("reply in words: replied, said Hand in your answer by calling Read"), "{got}");
     assert!(got.ends_with("finished \"in words again\" None, stop"), "{got}");
     let mut turn = fresh().ending_with(Some("Read"));
@@ -190,6 +195,49 @@ fn the_final_tool_is_reminded_of_once_and_given_up_after_some_tries() {
         script.extend(["reply +a", "deny a"]);
     }
     assert!(trace(&mut turn, &script).ends_with("finished OutOfTries(5), stop"));
+}
+
+#[test]
+fn an_answer_can_be_sent_back_and_a_turn_ended_from_outside() {
+    let mut turn = fresh();
+    let script = ["prompt hi", "reply one", "goon not yet", "reply two", "ends", "ends", "goon late"];
+    assert_eq!(
+        trace(&mut turn, &script),
+        "\
+prompt hi: said hi, model
+reply one: replied, may end \"one\"
+goon not yet: said not yet, model
+reply two: replied, may end \"two\"
+ends: finished \"two\" None, stop
+ends: 
+goon late: "
+    );
+    let script = ["prompt hi", "reply +a,b", "allow a", "halt enough", "answer a", "prompt again"];
+    assert_eq!(
+        trace(&mut turn, &script),
+        "\
+prompt hi: said hi, model
+reply +a,b: replied, authorize a, authorize b
+allow a: run a
+halt enough: stop a, answered a!, answered b!, finished Stopped(\"enough\"), stop
+answer a: 
+prompt again: said again, model"
+    );
+    well_formed(turn.history());
+}
+
+#[test]
+fn what_runs_is_what_was_allowed() {
+    let mut turn = fresh();
+    let mut out = Vec::new();
+    for step in ["prompt hi", "reply +a"] {
+        turn.handle(input(step), &mut out);
+    }
+    out.clear();
+    let verdict = Verdict::Allow { alone: false, input: Some(json!({ "of": "other" })) };
+    turn.handle(Input::Verdict { call: "a".into(), verdict }, &mut out);
+    assert!(matches!(&out[..], [Effect::RunTool(call)] if call.input == json!({ "of": "other" })), "{out:?}");
+    assert_eq!(turn.history()[1].calls().next().unwrap().input, json!({ "of": "a" }), "history is what was said");
 }
 
 #[test]
@@ -256,6 +304,10 @@ const STEPS: &[&str] = &[
     "answer f",
     "mail m",
     "cancel",
+    "ends",
+    "ends",
+    "goon w",
+    "halt h",
 ];
 
 proptest! {
@@ -291,7 +343,7 @@ proptest! {
                         prop_assert!(answers.values().all(|count| *count == 1), "{answers:?}");
                         prop_assert!(turn.is_idle());
                     }
-                    Effect::StopTool(_) | Effect::Record(_) => {}
+                    Effect::StopTool(_) | Effect::Record(_) | Effect::MayEnd(_) => {}
                 }
             }
         }
