@@ -3,6 +3,7 @@
 //! `world` is the only room with ambient authority; `catalog` turns files into core values. No terminal, no argv, no
 //! exit codes: those are the `posse` crate's.
 
+pub mod ask;
 pub mod catalog;
 pub mod context;
 pub mod launch;

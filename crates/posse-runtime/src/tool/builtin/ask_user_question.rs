@@ -1,50 +1,18 @@
 //! AskUserQuestion: a choice put before the user. How it is shown is the frontend's; here is what may be asked and
 //! what comes back.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::blocking::INTERRUPTED;
-use crate::tool::lenient;
+use crate::ask::{Desk, Question, QuestionAnswer, QuestionAsk};
 use crate::tool::{Tool, ToolCx, ToolOutput};
 
 /// Longest label of a question, in characters.
 const MAX_HEADER: usize = 12;
-
-/// One question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Question {
-    /// The whole question, ending in a question mark.
-    pub question: String,
-    /// A label of at most 12 characters: "Database".
-    pub header: String,
-    /// Two to four answers to choose from. The user can always write another.
-    #[schemars(length(min = 2, max = 4))]
-    pub options: Vec<Choice>,
-    /// Whether several answers may be chosen.
-    #[serde(default, deserialize_with = "multi_select")]
-    pub multi_select: bool,
-}
-
-/// An answer to choose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Choice {
-    /// The answer in one to five words.
-    pub label: String,
-    /// What it means or leads to.
-    #[serde(default)]
-    pub description: String,
-}
-
-fn multi_select<'de, D: serde::Deserializer<'de>>(input: D) -> Result<bool, D::Error> {
-    Ok(lenient::switch(input)?.unwrap_or(false))
-}
 
 /// A call.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,25 +22,16 @@ pub struct AskUserQuestionInput {
     questions: Vec<Question>,
 }
 
-/// Answers by the text of their questions; several labels are joined by ", ".
-pub type Answers = BTreeMap<String, String>;
-
-/// Whoever can put questions before the user.
-pub trait Asker: Send + Sync {
-    /// Asks and waits. The error is why there is no answer, in a sentence for the model.
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Result<Answers, String>>;
-}
-
-/// The tool.
-#[derive(Clone, Default)]
+/// The tool. By default it has nobody to ask.
+#[derive(Clone, Debug, Default)]
 pub struct AskUserQuestion {
-    asker: Option<Arc<dyn Asker>>,
+    desk: Desk,
 }
 
 impl AskUserQuestion {
-    /// Connected to a user.
-    pub fn new(asker: Arc<dyn Asker>) -> Self {
-        Self { asker: Some(asker) }
+    /// Asks at this desk.
+    pub fn new(desk: Desk) -> Self {
+        Self { desk }
     }
 }
 
@@ -99,17 +58,13 @@ impl Tool for AskUserQuestion {
         if let Some(problem) = problem(&questions) {
             return ToolOutput::error(problem);
         }
-        let Some(asker) = &self.asker else {
-            return ToolOutput::error(
-                "Nobody can be asked in this session. Decide yourself, and say in your answer what you decided and why.",
-            );
-        };
-        let answers = tokio::select! {
-            answers = asker.ask(&questions) => answers,
+        let ask = QuestionAsk { questions: questions.clone(), call: cx.call.clone() };
+        let answer = tokio::select! {
+            answer = self.desk.question(ask) => answer,
             () = cx.stop.cancelled() => return ToolOutput::error(INTERRUPTED),
         };
-        match answers {
-            Ok(answers) => {
+        match answer {
+            QuestionAnswer::Answered(answers) => {
                 let mut text = String::from("The user answered:");
                 for question in &questions {
                     let answer = answers.get(&question.question).map_or("(no answer)", String::as_str);
@@ -117,7 +72,12 @@ impl Tool for AskUserQuestion {
                 }
                 ToolOutput::text(text).with(json!({ "questions": questions, "answers": answers }))
             }
-            Err(reason) => ToolOutput::error(format!("The user did not answer: {reason}")),
+            QuestionAnswer::Declined(reason) => {
+                ToolOutput::error(format!("The user did not answer: {reason}"))
+            }
+            QuestionAnswer::Nobody => ToolOutput::error(
+                "Nobody can be asked in this session. Decide yourself, and say in your answer what you decided and why.",
+            ),
         }
     }
 }

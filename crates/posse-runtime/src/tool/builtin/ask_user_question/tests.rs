@@ -1,29 +1,30 @@
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::super::trial::Trial;
-use super::{Answers, AskUserQuestion, Asker, Question};
+use super::super::trial::{Answer, Trial};
+use super::AskUserQuestion;
+use crate::ask::{Ask, Desk, Question, QuestionAnswer};
 
-/// A user who always takes the first option, or refuses.
-struct Fake(Result<(), String>);
-
-impl Asker for Fake {
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Result<Answers, String>> {
-        let answer = |question: &Question| (question.question.clone(), question.options[0].label.clone());
-        let answers = self.0.clone().map(|()| questions.iter().take(1).map(answer).collect());
-        Box::pin(std::future::ready(answers))
+/// Calls the tool with a person who answers like this.
+async fn ask(trial: &Trial, input: Value, answer: impl Fn(&[Question]) -> QuestionAnswer) -> Answer {
+    let (desk, mut asks) = Desk::open();
+    let tool = AskUserQuestion::new(desk);
+    let person = async {
+        while let Some(ask) = asks.next().await {
+            let Ask::Question(pending) = ask else { panic!("{ask:?}") };
+            let answer = answer(&pending.ask.questions);
+            pending.answer(answer);
+        }
+    };
+    tokio::select! {
+        answer = trial.ask(&tool, input) => answer,
+        () = person => panic!("the tool holds the desk"),
     }
 }
 
-/// A user who never answers.
-struct Silent;
-
-impl Asker for Silent {
-    fn ask<'a>(&'a self, _: &'a [Question]) -> BoxFuture<'a, Result<Answers, String>> {
-        Box::pin(std::future::pending())
-    }
+/// Takes the first option of the first question.
+fn first(questions: &[Question]) -> QuestionAnswer {
+    let answer = |question: &Question| (question.question.clone(), question.options[0].label.clone());
+    QuestionAnswer::Answered(questions.iter().take(1).map(answer).collect())
 }
 
 fn question(text: &str, header: &str, labels: &[&str]) -> Value {
@@ -34,10 +35,9 @@ fn question(text: &str, header: &str, labels: &[&str]) -> Value {
 
 #[tokio::test]
 async fn answers_come_back_in_the_order_of_the_questions() {
-    let tool = AskUserQuestion::new(Arc::new(Fake(Ok(()))));
     let questions =
         json!([question("Which?", "Database", &["SQLite", "None"]), question("Why?", "", &["a", "b"])]);
-    let answer = Trial::new().ask(&tool, json!({ "questions": questions })).await;
+    let answer = ask(&Trial::new(), json!({ "questions": questions }), first).await;
     assert_eq!(answer.text, "The user answered:\n- Which? → SQLite\n- Why? → (no answer)");
     assert_eq!(answer.structured, Some(json!({ "questions": questions, "answers": { "Which?": "SQLite" } })));
 }
@@ -48,17 +48,17 @@ async fn nobody_to_ask_and_nobody_who_answers() {
     let input = json!({ "questions": [question("Which?", "DB", &["a", "b"])] });
     let answer = trial.ask(&AskUserQuestion::default(), input.clone()).await;
     assert!(answer.is_error && answer.text.starts_with("Nobody can be asked"), "{}", answer.text);
-    let tool = AskUserQuestion::new(Arc::new(Fake(Err("they closed the dialog".into()))));
-    let answer = trial.ask(&tool, input.clone()).await;
+    let declined = |_: &[Question]| QuestionAnswer::Declined("they closed the dialog".into());
+    let answer = ask(&trial, input.clone(), declined).await;
     assert!(answer.is_error && answer.text.ends_with("they closed the dialog"), "{}", answer.text);
     trial.cx.stop.cancel();
-    let answer = trial.ask(&AskUserQuestion::new(Arc::new(Silent)), input).await;
+    let (desk, _silent) = Desk::open();
+    let answer = trial.ask(&AskUserQuestion::new(desk), input).await;
     assert_eq!((answer.text.as_str(), answer.is_error), ("Interrupted before it was done.", true));
 }
 
 #[tokio::test]
 async fn questions_that_cannot_be_asked() {
-    let tool = AskUserQuestion::new(Arc::new(Fake(Ok(()))));
     let trial = Trial::new();
     let good = || question("Which?", "DB", &["a", "b"]);
     for (questions, want) in [
@@ -71,9 +71,9 @@ async fn questions_that_cannot_be_asked() {
         (json!([question("Which?", "DB", &["a", "a"])]), "labels that differ"),
         (json!([question(" ", "DB", &["a", "b"])]), "no text"),
     ] {
-        let answer = trial.ask(&tool, json!({ "questions": questions })).await;
+        let answer = ask(&trial, json!({ "questions": questions }), first).await;
         assert!(answer.is_error && answer.text.contains(want), "{want}: {}", answer.text);
     }
     let widest = question("Which?", "twelve chars", &["a", "b", "c", "d"]);
-    assert!(!trial.ask(&tool, json!({ "questions": [widest] })).await.is_error);
+    assert!(!ask(&trial, json!({ "questions": [widest] }), first).await.is_error);
 }
