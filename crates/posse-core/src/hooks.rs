@@ -1,11 +1,22 @@
-//! Hooks as configured: events, matchers, handlers. Read here from settings and frontmatter alike.
+//! Hooks: events, matchers, handlers as configured; what a handler is told, and what its answer means.
 //!
-//! Knows the shapes and the names of the events. Refuses to know how a handler runs or what its answer does.
+//! `read` takes them from settings and frontmatter alike; `facts` is the table of events; `matcher`, `occasion`,
+//! `answer`, `judgement` and `merge` are the way of one occasion. Refuses to know how a handler is run.
 
+pub mod answer;
+pub mod facts;
+pub mod fill;
+pub mod judgement;
+pub mod matcher;
+pub mod merge;
+pub mod occasion;
 mod read;
 
 use std::time::Duration;
 
+pub use matcher::Matcher;
+pub use merge::{Answered, Merged, merge};
+pub use occasion::{Common, Occasion};
 pub use read::read;
 
 macro_rules! events {
@@ -119,5 +130,43 @@ pub enum HookKind {
     },
 }
 
+impl HookKind {
+    /// How people know it: its command, its address, the tool, the beginning of the question.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Command { command, args: None, .. } => command.to_string(),
+            Self::Command { command, args: Some(args), .. } => {
+                let words = std::iter::once(command).chain(args).map(|word| &**word);
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Self::Http { url, .. } => url.to_string(),
+            Self::McpTool { server, tool, .. } => format!("{server}/{tool}"),
+            Self::Prompt { prompt, .. } | Self::Agent { prompt, .. } => {
+                let line = prompt.lines().next().unwrap_or_default();
+                line.chars().take(80).collect()
+            }
+        }
+    }
+
+    /// Whether two do the same work, wherever they were written.
+    pub fn does_the_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            // Trees of values know where they stand, which is not what they say.
+            (
+                Self::McpTool { server, tool, input },
+                Self::McpTool { server: server2, tool: tool2, input: input2 },
+            ) => {
+                let plain = |node: &Option<crate::node::Node>| {
+                    fill::tool_input(node.as_ref(), &serde_json::Value::Null)
+                };
+                server == server2 && tool == tool2 && plain(input) == plain(input2)
+            }
+            _ => self == other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trial;

@@ -2,10 +2,11 @@ use super::project::{self, Crate};
 use super::{graph, rules};
 
 /// What the core may be built from. Each of these turns values into values: two parsers, an edit distance for "did
-/// you mean", and the derive for error types. None of them can open a file, read a clock or start a thread, and a
-/// newcomer has to show the same before it joins the list.
+/// you mean", globs for paths, patterns with look-around for the matchers of hooks, and the derive for error types.
+/// None of them can open a file, read a clock or start a thread, and a newcomer has to show the same before it joins
+/// the list.
 const CORE_DEPENDENCIES: &[&str] =
-    &["globset", "granit-parser", "jsonc-parser", "serde_json", "strsim", "thiserror"];
+    &["fancy-regex", "globset", "granit-parser", "jsonc-parser", "serde_json", "strsim", "thiserror"];
 
 const OUT_OF_BOUNDS_FOR_CORE: &[&str] = &["fs", "env", "net", "process", "thread"];
 const CLOCKS: &[&str] = &["SystemTime", "Instant"];

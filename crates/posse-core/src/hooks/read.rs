@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{HookEvent, HookGroup, HookHandler, HookKind};
+use super::{HookEvent, HookGroup, HookHandler, HookKind, Matcher};
 use crate::diagnostic::{Problem, Rule};
 use crate::node::{Entry, Node, Value};
 use crate::suggest;
@@ -61,7 +61,13 @@ fn read_group(event: HookEvent, item: &Node, problems: &mut Vec<Problem>) -> Opt
     let matcher = match item.get("matcher") {
         None | Some(Node { value: Value::Null, .. }) => None,
         Some(node) => match node.as_text() {
-            Some(text) => Some(Box::from(text)),
+            Some(text) => {
+                if let Err(bad) = Matcher::new(event, Some(text)) {
+                    let problem = Problem::at(Rule::InvalidHook, node.span, bad.to_string());
+                    problems.push(problem.hint("until it is one, its hooks never run"));
+                }
+                Some(Box::from(text))
+            }
             None => {
                 problems.push(invalid(node, format!("`matcher` must be text; this is {}", node.kind())));
                 return None;
@@ -75,12 +81,12 @@ fn read_group(event: HookEvent, item: &Node, problems: &mut Vec<Problem>) -> Opt
             return None;
         };
         let handlers: Vec<_> =
-            items.iter().filter_map(|item| read_handler(item, Form::Nested, problems)).collect();
+            items.iter().filter_map(|item| read_handler(event, item, Form::Nested, problems)).collect();
         return (!handlers.is_empty() || items.is_empty()).then_some(HookGroup { event, matcher, handlers });
     }
     // The flat form of older versions: the handler itself stands where a group belongs.
     if item.get("command").is_some() || item.as_text().is_some() {
-        let handler = read_handler(item, Form::Flat, problems)?;
+        let handler = read_handler(event, item, Form::Flat, problems)?;
         let text = "a handler without a group around it: the form of older versions";
         problems.push(Problem::at(Rule::OldSpelling, item.span, text).hint(MODERN));
         return Some(HookGroup { event, matcher, handlers: vec![handler] });
@@ -97,12 +103,24 @@ enum Form {
     Flat,
 }
 
-fn read_handler(node: &Node, form: Form, problems: &mut Vec<Problem>) -> Option<HookHandler> {
+fn read_handler(
+    event: HookEvent,
+    node: &Node,
+    form: Form,
+    problems: &mut Vec<Problem>,
+) -> Option<HookHandler> {
     let kind = match (node.as_text(), form) {
         (Some(command), Form::Flat) => Ok(command_kind(command.into(), node)),
         _ => read_kind(node),
     };
     let kind = kind.map_err(|problem| problems.push(problem)).ok()?;
+    let admitted = event.facts().handlers;
+    if !admitted.admits(&kind) {
+        let text = format!("`{}` takes no `{}` hooks; this one never runs", event.name(), kind.name());
+        let problem = Problem::at(Rule::InvalidHook, node.span, text);
+        problems.push(problem.hint(format!("one of {}", admitted.names().join(", "))));
+        return None;
+    }
     let timeout = match node.get("timeout") {
         None => None,
         Some(value) => match seconds(value, form) {

@@ -299,3 +299,66 @@ fn a_timeout_that_is_none_is_reported_and_the_default_applies() {
         );
     }
 }
+
+#[test]
+fn the_table_of_events_is_in_the_order_of_the_events() {
+    let events: Vec<HookEvent> = facts::FACTS.iter().map(|row| row.event).collect();
+    assert_eq!(events, HookEvent::ALL);
+}
+
+#[test]
+fn a_matcher_that_is_no_pattern_is_reported_unless_nobody_asks_it() {
+    check(
+        "\
+PreToolUse: [{matcher: 'Bash(', hooks: [{command: a}]}]
+Stop: [{matcher: 'Bash(', hooks: [{command: b}]}]
+",
+        "
+        PreToolUse [Bash(]
+          command `a`
+        Stop [Bash(]
+          command `b`
+        ! 1:24 invalid-hook the matcher is not a valid pattern: \
+Parsing error at position 5: Opening parenthesis without closing parenthesis (until it is one, its hooks never run)",
+    );
+}
+
+#[test]
+fn a_kind_that_its_event_does_not_take_is_reported_and_left_out() {
+    check(
+        "\
+SessionStart:
+  - hooks: [{type: prompt, prompt: p}, {type: http, url: u}, {command: a}]
+Notification:
+  - hooks: [{type: agent, prompt: p}, {type: http, url: u}]
+",
+        "
+        SessionStart
+          command `a`
+        Notification
+          http u headers=[] env=[]
+        ! 2:13 invalid-hook `SessionStart` takes no `prompt` hooks; this one never runs (one of command, mcp_tool)
+        ! 2:40 invalid-hook `SessionStart` takes no `http` hooks; this one never runs (one of command, mcp_tool)
+        ! 4:13 invalid-hook `Notification` takes no `agent` hooks; this one never runs (one of command, http, mcp_tool)",
+    );
+}
+
+#[test]
+fn the_same_work_is_known_wherever_it_is_written() {
+    let kinds = |source: &str| {
+        let root = yaml::parse(source).unwrap().root;
+        let groups = read(&root, &mut Vec::new());
+        groups.into_iter().flat_map(|group| group.handlers).map(|handler| handler.kind).collect::<Vec<_>>()
+    };
+    let source = "\
+Stop:
+  - hooks: [{type: mcp_tool, server: s, tool: t, input: {a: 1}}, {command: x}, {command: x, args: [y]}]
+";
+    let (one, other) = (kinds(source), kinds(&format!("\n\n{source}")));
+    for (a, kind) in one.iter().enumerate() {
+        for (b, other) in other.iter().enumerate() {
+            assert_eq!(kind.does_the_same_as(other), a == b, "{kind:?} {other:?}");
+        }
+    }
+    assert_eq!(one.iter().map(HookKind::label).collect::<Vec<_>>(), ["s/t", "x", "x y"]);
+}
