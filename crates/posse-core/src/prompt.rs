@@ -113,6 +113,20 @@ pub fn continued(summary: &str) -> String {
     )
 }
 
+/// What an agent is told that must plan and not act. `can_present`: whether a person is there to approve the plan.
+pub fn plan_mode(can_present: bool) -> String {
+    let end = if can_present {
+        "When the plan is ready, hand it in with ExitPlanMode; the user approves it there or says what to change. Do \
+         not ask in text whether the plan is all right."
+    } else {
+        "When the plan is ready, give it as your answer and stop. Nobody can approve it here."
+    };
+    format!("<system-reminder>\n{}\n\n{end}\n</system-reminder>", include_str!("prompt/plan.md").trim())
+}
+
+/// What an agent is told when somebody has ended plan mode between two prompts.
+pub const PLAN_MODE_OVER: &str = "<system-reminder>\nPlan mode is off: the user has ended it. You may make changes again.\n</system-reminder>";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +143,16 @@ mod tests {
         assert!(text.starts_with("<system-reminder>\n") && text.ends_with("</system-reminder>"));
         assert!(text.contains("/p/CLAUDE.md (project)") && text.contains("On branch main"));
         assert!(text.len() < MAX_INSTRUCTIONS + 1_000 && text.contains("[cut here"));
+    }
+
+    #[test]
+    fn planning_ends_where_somebody_can_approve_or_not() {
+        let (present, answer) = (plan_mode(true), plan_mode(false));
+        assert!(present.contains("ExitPlanMode") && !answer.contains("ExitPlanMode"));
+        for text in [&present, &answer] {
+            assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"));
+            assert!(text.len() < 2_000, "every prompt carries it: {}", text.len());
+        }
     }
 
     #[test]

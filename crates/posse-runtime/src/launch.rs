@@ -21,13 +21,14 @@ use posse_core::{price, prompt};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::ask::{Desk, SharedMode};
 use crate::catalog::{Catalog, CatalogOptions, LoadError};
 use crate::context::{self, Wanted};
 use crate::model::anthropic::Anthropic;
 use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
-use crate::run::{Authority, Bill, Event, Run, RunSetup, ToolPool};
+use crate::run::{Authority, Bill, Deferral, Event, Run, RunSetup, ToolPool};
 use crate::session::{self, EntryWriter, SessionError, Transcript};
 use crate::tool::ToolCx;
 use crate::world::{Env, World};
@@ -77,6 +78,8 @@ pub struct LaunchRequest {
     pub raw_events: bool,
     /// Who started this, for the transcript.
     pub entrypoint: String,
+    /// Where a person can be asked; by default nobody can.
+    pub desk: Desk,
 }
 
 /// Which conversation to have.
@@ -145,6 +148,8 @@ pub struct Launched {
     pub facts: Facts,
     /// What the tools share; to be shut down at the end.
     pub cx: ToolCx,
+    /// How actions are approved from now on.
+    pub mode: SharedMode,
 }
 
 /// What frontends tell about a run.
@@ -195,6 +200,8 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let final_tool =
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
     let bill = Bill::default();
+    let mode = request.permission_mode.unwrap_or(catalog.main.approval.mode);
+    let shared_mode = SharedMode::from(mode);
     let side = |name: &str| side::Side {
         model: Arc::clone(&model),
         id: match Provider::of(&model_name) {
@@ -209,17 +216,19 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         session: &session.id,
         pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
         search: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side(&model_name)),
+        desk: &request.desk,
+        mode: &shared_mode,
     };
     let mut tools = tools::select(&request, agent, &catalog, connected);
     let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
     tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
-    let tools = ToolPool::new(tools);
+    let window = price::context_window(&model_name);
+    let tools = ToolPool::with_search(tools, Deferral::parse(world.env.get("ENABLE_TOOL_SEARCH")), window);
+    tools.load(session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
     let gathered =
         context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
             .await;
-    let window = price::context_window(&model_name);
     let max_tokens = max_tokens(&world.env);
-    let mode = request.permission_mode.unwrap_or(catalog.main.approval.mode);
     let setup = RunSetup {
         world: Arc::clone(&world),
         model,
@@ -228,7 +237,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         system: system(&request, agent, &gathered),
         opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()),
         tools: tools.clone(),
-        authority: authority(&request, mode),
+        authority: authority(&request, shared_mode.clone()),
         limits: Limits {
             max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))),
         },
@@ -242,6 +251,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         raw_events: request.raw_events,
         session: session.id.clone().into(),
         bill,
+        desk: request.desk.clone(),
     };
     let mut cx = ToolCx::new(Arc::clone(&world), session.spool);
     cx.extra_dirs = request.catalog.add_dirs.iter().map(|dir| world.cwd.join(dir)).collect();
@@ -270,7 +280,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         initial_prompt: agent.and_then(|agent| agent.initial_prompt.clone()),
     };
     let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
-    Ok(Launched { run, events, facts, cx })
+    Ok(Launched { run, events, facts, cx, mode: shared_mode })
 }
 
 fn main_agent<'c>(
@@ -379,7 +389,7 @@ fn system(
     parts.into()
 }
 
-fn authority(request: &LaunchRequest, mode: Mode) -> Authority {
+fn authority(request: &LaunchRequest, mode: SharedMode) -> Authority {
     let patterns = |lists: &[String]| lists.iter().flat_map(|list| tools::patterns(list)).collect();
     Authority { mode, allowed: patterns(&request.allowed_tools), denied: patterns(&request.disallowed_tools) }
 }

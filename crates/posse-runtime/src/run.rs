@@ -19,13 +19,14 @@ use posse_core::price::Price;
 use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::ask::Desk;
 use crate::model::{Model, SystemPart, Thinking};
 use crate::session::{EntryIds, SessionError, Transcript};
 use crate::tool::{Task, ToolCx};
 use crate::world::World;
 
 pub use authority::Authority;
-pub use pool::ToolPool;
+pub use pool::{Deferral, ToolPool};
 
 /// What a run is made of.
 #[derive(Clone)]
@@ -68,6 +69,8 @@ pub struct RunSetup {
     pub session: Box<str>,
     /// What tools asked models for beside the conversation.
     pub bill: Bill,
+    /// Where a person can be asked.
+    pub desk: Desk,
 }
 
 /// Answers of models that tools asked beside the conversation, until the run has paid for them.
@@ -136,6 +139,8 @@ pub struct Run {
     api_ms: u64,
     /// What the model read in its last request: how full the window is.
     context_tokens: u64,
+    /// Whether the last turn ended in plan mode.
+    planning: bool,
 }
 
 impl Run {
@@ -148,7 +153,17 @@ impl Run {
         events: UnboundedSender<Event>,
     ) -> Self {
         let turn = Turn::new(history, setup.limits).ending_with(setup.final_tool.as_deref());
-        Self { setup, turn, cx, transcript, events, spent: BTreeMap::new(), api_ms: 0, context_tokens: 0 }
+        Self {
+            setup,
+            turn,
+            cx,
+            transcript,
+            events,
+            spent: BTreeMap::new(),
+            api_ms: 0,
+            context_tokens: 0,
+            planning: false,
+        }
     }
 
     /// What was used so far, by model.

@@ -78,6 +78,11 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a call must not run beside others: everything that changes something does.
     fn runs_alone(&self, input: &Self::Input) -> bool;
 
+    /// Whether the model need not know it from the start, where there are many: ToolSearch finds it when needed.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// Does it. `cx.stop` is cancelled when the user interrupts; dropping the future must stop everything it started.
     fn run(&self, input: Self::Input, cx: &ToolCx) -> impl Future<Output = ToolOutput> + Send;
 }
@@ -90,6 +95,10 @@ pub trait AnyTool: Send + Sync {
     fn spec(&self) -> ToolSpec;
     /// Whether a call must not run beside others; input that cannot be read runs alone, to its error.
     fn runs_alone(&self, input: &Value) -> bool;
+    /// Whether the model need not know it from the start: tools of servers, unless they say otherwise.
+    fn can_wait(&self) -> bool {
+        self.name().starts_with("mcp__")
+    }
     /// Does it; input that does not fit the schema is answered with what is wrong with it.
     fn run<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput>;
 }
@@ -105,6 +114,10 @@ impl<T: Tool> AnyTool for T {
 
     fn runs_alone(&self, input: &Value) -> bool {
         T::Input::deserialize(input).map_or(true, |input| Tool::runs_alone(self, &input))
+    }
+
+    fn can_wait(&self) -> bool {
+        Tool::can_wait(self)
     }
 
     fn run<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {

@@ -24,6 +24,12 @@ impl From<Mode> for SharedMode {
     }
 }
 
+impl Default for SharedMode {
+    fn default() -> Self {
+        Self::from(Mode::Default)
+    }
+}
+
 impl SharedMode {
     /// The mode now.
     pub fn current(&self) -> Mode {

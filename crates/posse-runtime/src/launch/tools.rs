@@ -8,8 +8,11 @@ use posse_core::tools::{ToolPattern, split_entries};
 
 use super::LaunchRequest;
 use super::side::Side;
+use crate::ask::{Desk, SharedMode};
 use crate::catalog::Catalog;
 use crate::tool::AnyTool;
+use crate::tool::builtin::ask_user_question::AskUserQuestion;
+use crate::tool::builtin::plan_mode::{EnterPlanMode, ExitPlanMode};
 use crate::tool::builtin::web_fetch::WebFetch;
 use crate::tool::builtin::web_search::WebSearch;
 use crate::tool::builtin::{self, task_list};
@@ -22,10 +25,14 @@ pub(super) struct Connected<'a> {
     pub(super) pages: Option<Side>,
     /// Who searches the web.
     pub(super) search: Option<Side>,
+    /// Where a person can be asked.
+    pub(super) desk: &'a Desk,
+    /// The mode that planning changes.
+    pub(super) mode: &'a SharedMode,
 }
 
-/// Tools that need somebody who is not there: nobody can be asked, nothing is deferred.
-const UNCONNECTED: [&str; 2] = ["AskUserQuestion", "ToolSearch"];
+/// Tools that need a person: without one they are not offered.
+const NEED_A_PERSON: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
 /// All tools, those that need it connected; what cannot work is not offered.
 fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
@@ -35,12 +42,19 @@ fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
         None => WebFetch::default(),
     };
     let search = connected.search.map(|side| WebSearch::new(Arc::new(side)));
+    let Connected { desk, mode, .. } = connected;
+    let person: [Arc<dyn AnyTool>; 3] = [
+        Arc::new(AskUserQuestion::new(desk.clone())),
+        Arc::new(EnterPlanMode::new(mode.clone())),
+        Arc::new(ExitPlanMode::new(mode.clone(), desk.clone())),
+    ];
     let mut own: Vec<Arc<dyn AnyTool>> =
-        tasks.into_iter().chain([Arc::new(fetch) as Arc<dyn AnyTool>]).collect();
+        tasks.into_iter().chain(person).chain([Arc::new(fetch) as Arc<dyn AnyTool>]).collect();
     own.extend(search.map(|search| Arc::new(search) as Arc<dyn AnyTool>));
     let place =
         |tool: Arc<dyn AnyTool>| own.iter().find(|mine| mine.name() == tool.name()).cloned().unwrap_or(tool);
-    builtin::all().into_iter().filter(|tool| !UNCONNECTED.contains(&tool.name())).map(place).collect()
+    let works = |tool: &Arc<dyn AnyTool>| desk.is_staffed() || !NEED_A_PERSON.contains(&tool.name());
+    builtin::all().into_iter().filter(works).map(place).collect()
 }
 
 /// Built-in tools, less what flags, rules and the agent take away.

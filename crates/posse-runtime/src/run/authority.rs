@@ -8,21 +8,17 @@ use posse_core::permission::Mode;
 use posse_core::tools::{self, ToolPattern};
 use posse_core::turn::Verdict;
 
+use crate::ask::SharedMode;
+
 /// The rules of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Authority {
-    /// The mode.
-    pub mode: Mode,
+    /// The mode, which can change while the run goes on.
+    pub mode: SharedMode,
     /// What is allowed without asking.
     pub allowed: Vec<ToolPattern>,
     /// What is refused whatever else says.
     pub denied: Vec<ToolPattern>,
-}
-
-impl Default for Authority {
-    fn default() -> Self {
-        Self { mode: Mode::Default, allowed: Vec::new(), denied: Vec::new() }
-    }
 }
 
 /// Tools that change files and nothing else.
@@ -43,12 +39,13 @@ impl Authority {
             return Verdict::Deny(format!("Permission to use {name} has been denied."));
         }
         let reads = tools::find(name).is_some_and(|tool| tool.read_only) || HARMLESS.contains(&name);
-        let mode_allows = match self.mode {
+        let mode = self.mode.current();
+        let mode_allows = match mode {
             Mode::BypassPermissions => true,
             Mode::AcceptEdits | Mode::Auto => EDITS.contains(&name),
             Mode::Plan | Mode::DontAsk | Mode::Default | Mode::Bubble => false,
         };
-        let rule_allows = self.mode != Mode::Plan && self.allowed.iter().any(bare);
+        let rule_allows = mode != Mode::Plan && self.allowed.iter().any(bare);
         if reads || mode_allows || rule_allows {
             return Verdict::Allow { alone };
         }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
 use posse_core::failure::{Failure, FailureKind};
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, Usage};
+use posse_core::permission::Mode;
+use posse_core::prompt;
 use posse_core::turn::{Effect, Input, Verdict};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -61,6 +63,9 @@ impl Run {
             return self.compact_by_hand(extra, &stop).await;
         }
         let watch = self.setup.world.clock.start();
+        if let Some(reminder) = self.about_planning() {
+            message.blocks.insert(0, Block::Text(reminder));
+        }
         if self.turn.history().is_empty()
             && let Some(opening) = self.setup.opening.take()
         {
@@ -100,6 +105,7 @@ impl Run {
             }
         }
         flight.work.shutdown().await;
+        self.planning = self.is_planning();
         Ok(Ended {
             outcome: flight.ended.unwrap_or(Outcome::Cancelled { in_tools: false }),
             usage: flight.usage,
@@ -108,6 +114,19 @@ impl Run {
             user_messages: flight.user_messages,
             duration_ms: watch.elapsed_ms(),
         })
+    }
+
+    fn is_planning(&self) -> bool {
+        self.setup.authority.mode.current() == Mode::Plan
+    }
+
+    /// What a prompt says of plan mode: that it is on, or that somebody has ended it since the last prompt.
+    fn about_planning(&self) -> Option<String> {
+        match (self.planning, self.is_planning()) {
+            (_, true) => Some(prompt::plan_mode(self.setup.tools.get("ExitPlanMode").is_some())),
+            (true, false) => Some(prompt::PLAN_MODE_OVER.to_owned()),
+            (false, false) => None,
+        }
     }
 
     async fn feed(
@@ -148,6 +167,11 @@ impl Run {
     fn authorize(&self, call: ToolCall) -> Input {
         let verdict = match self.setup.tools.get(&call.name) {
             None => Verdict::Reject(format!("Error: No such tool available: {}", call.name)),
+            Some(tool) if self.setup.tools.is_waiting(tool.name()) => Verdict::Reject(format!(
+                "Error: {name} is not loaded yet, so its input is not known. Load it first: call ToolSearch with the \
+                 query \"select:{name}\", then call it.",
+                name = tool.name()
+            )),
             Some(tool) => self.setup.authority.decide(&call, tool.runs_alone(&call.input)),
         };
         Input::Verdict { call: call.id, verdict }
@@ -201,7 +225,7 @@ impl Run {
         Request {
             model: self.setup.model_id.clone(),
             system: self.setup.system.clone(),
-            tools: self.setup.tools.specs().clone(),
+            tools: self.setup.tools.specs(),
             server_tools: Arc::from([]),
             messages,
             max_tokens: self.setup.max_tokens,

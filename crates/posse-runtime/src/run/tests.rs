@@ -20,6 +20,8 @@ use crate::session::EntryWriter;
 use crate::tool::{AnyTool, ToolOutput, ToolSpec};
 use crate::world::{Clock, Ids};
 
+mod offered;
+
 fn world() -> Arc<World> {
     Arc::new(World {
         clock: Clock::fixed("2026-01-02T03:04:05Z".parse().unwrap()),
@@ -86,6 +88,7 @@ fn setup(script: &str) -> RunSetup {
         raw_events: false,
         session: "s".into(),
         bill: Bill::default(),
+        desk: Desk::default(),
     }
 }
 
@@ -345,11 +348,11 @@ async fn modes_decide_on_edits() {
         (Mode::BypassPermissions, "Bash", true),
         (Mode::Plan, "Edit", false),
     ] {
-        let verdict = Authority { mode, ..Authority::default() }.decide(&call(name), true);
+        let verdict = Authority { mode: mode.into(), ..Authority::default() }.decide(&call(name), true);
         assert_eq!(matches!(verdict, posse_core::turn::Verdict::Allow { .. }), allowed, "{mode:?} {name}");
     }
     let denied = Authority {
-        mode: Mode::BypassPermissions,
+        mode: Mode::BypassPermissions.into(),
         denied: vec![ToolPattern::parse("Bash")],
         ..Authority::default()
     };

@@ -9,6 +9,7 @@ pub mod glob;
 pub mod grep;
 mod notebook_edit;
 mod patch;
+pub mod plan_mode;
 mod read;
 mod search;
 pub mod task_list;
@@ -39,6 +40,8 @@ pub fn all() -> Vec<Arc<dyn AnyTool>> {
         Arc::new(ask_user_question::AskUserQuestion::default()),
         Arc::new(Bash::default()),
         Arc::new(edit::Edit),
+        Arc::new(plan_mode::EnterPlanMode::default()),
+        Arc::new(plan_mode::ExitPlanMode::default()),
         Arc::new(glob::Glob),
         Arc::new(grep::Grep),
         Arc::new(notebook_edit::NotebookEdit),

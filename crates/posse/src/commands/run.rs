@@ -170,6 +170,7 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         record,
         raw_events: include_partial_messages,
         entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),
+        desk: posse_runtime::ask::Desk::default(),
     })
 }
 
@@ -284,7 +285,7 @@ async fn as_text(
     let stop = CancellationToken::new();
     let mut transcript =
         Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
-    let Launched { run, events, facts, cx } = &mut launched;
+    let Launched { run, events, facts, cx, mode: _ } = &mut launched;
     for (file, reason) in &facts.failed {
         writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
     }

@@ -39,13 +39,21 @@ impl Tool for ToolSearch {
     type Input = ToolSearchInput;
 
     fn description(&self) -> String {
-        "Loads tools that are known by name only. Until a tool is loaded it has no parameters and cannot be called; \
+        let mut text = String::from(
+            "Loads tools that are known by name only. Until a tool is loaded it has no parameters and cannot be called; \
          once its definition stands in the answer, it can be called like any other.\n\
          Queries:\n\
          - `select:Read,Edit`: exactly these tools\n\
          - `notebook jupyter`: keywords, the best matches first\n\
-         - `+slack send`: the name must contain \"slack\", ranked by the other words"
-            .into()
+         - `+slack send`: the name must contain \"slack\", ranked by the other words",
+        );
+        // All of them, also those that are loaded: the text must not change from request to request, or nothing of
+        // it can be cached.
+        let names: Vec<String> = self.deferred.specs().iter().map(|spec| spec.name.to_string()).collect();
+        if !names.is_empty() {
+            text.push_str(&format!("\nTools that can be loaded:\n{}", names.join("\n")));
+        }
+        text
     }
 
     fn runs_alone(&self, _: &Self::Input) -> bool {
