@@ -1,12 +1,21 @@
 use super::project::{self, Crate};
 use super::{graph, rules};
 
-/// What the core may be built from. Each of these turns values into values: two parsers, an edit distance for "did
-/// you mean", globs for paths, patterns with look-around for the matchers of hooks, and the derive for error types.
-/// None of them can open a file, read a clock or start a thread, and a newcomer has to show the same before it joins
-/// the list.
-const CORE_DEPENDENCIES: &[&str] =
-    &["fancy-regex", "globset", "granit-parser", "jsonc-parser", "serde_json", "strsim", "thiserror"];
+/// What the core may be built from. Each of these turns values into values: parsers, among them one that is driven by
+/// the grammar tables of a second crate, an edit distance for "did you mean", globs for paths, patterns with look-around
+/// for the matchers of hooks, and the derive for error types. None of them can open a file, read a clock or start a
+/// thread, and a newcomer has to show the same before it joins the list.
+const CORE_DEPENDENCIES: &[&str] = &[
+    "fancy-regex",
+    "globset",
+    "granit-parser",
+    "jsonc-parser",
+    "serde_json",
+    "strsim",
+    "thiserror",
+    "tree-sitter",
+    "tree-sitter-bash",
+];
 
 const OUT_OF_BOUNDS_FOR_CORE: &[&str] = &["fs", "env", "net", "process", "thread"];
 const CLOCKS: &[&str] = &["SystemTime", "Instant"];
