@@ -121,6 +121,7 @@ rules! {
     JsonSyntax "json-syntax" Error "The file is not valid JSON.";
     JsonComment "json-comment" Note "Comments and trailing commas are accepted here but not by other tools.";
     InvalidSetting "invalid-setting" Warning "A setting has a value it does not take and is ignored.";
+    UnknownSetting "unknown-setting" Note "No such setting; it is ignored.";
     InvalidDefinition "invalid-definition" Error "An agent given as JSON cannot be used.";
     InvalidPlugin "invalid-plugin" Error "The plugin cannot be loaded.";
     PluginPath "plugin-path" Warning "A path of the plugin does not exist or leaves its folder.";

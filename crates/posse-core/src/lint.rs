@@ -7,7 +7,7 @@ use crate::definition::{AgentDefinition, ToolEntry, field_row};
 use crate::diagnostic::{Diagnostic, Problem, Rule, Severity};
 use crate::origin::Origin;
 use crate::registry::Registry;
-use crate::spec::{self, AgentSpec, Call, Parent, Policy, ResolveError};
+use crate::spec::{self, AgentSpec, Call, Parent, Policy, ResolveError, SetBy};
 use crate::suggest;
 use crate::tools::{Scope, ToolPattern};
 
@@ -37,17 +37,22 @@ fn pool(agent: &AgentDefinition, policy: &Policy, main: &Parent, diagnostics: &m
             let problem = Problem::at(Rule::NoTools, span, said).severity(Severity::Warning);
             diagnostics.push(agent.report(problem));
         }
-        Ok(spec) => diagnostics.extend(spec.withheld.iter().map(|(field, _)| {
-            let name = field_row(*field).name;
-            let by =
-                policy.plugin_only_by.as_ref().map(|by| by.file.display().to_string()).unwrap_or_default();
-            let said = format!("`{name}` is ignored: {by} keeps it to plugins and administrators");
-            agent.report(Problem::at(
-                Rule::PolicyFieldIgnored,
-                agent.places.key(*field).unwrap_or_default(),
-                said,
-            ))
-        })),
+        Ok(spec) => diagnostics.extend(spec.withheld.iter().filter(|(_, by)| *by != SetBy::Distrust).map(
+            |(field, _)| {
+                let name = field_row(*field).name;
+                let by = policy
+                    .plugin_only_by
+                    .as_ref()
+                    .map(|by| by.file.display().to_string())
+                    .unwrap_or_default();
+                let said = format!("`{name}` is ignored: {by} keeps it to plugins and administrators");
+                agent.report(Problem::at(
+                    Rule::PolicyFieldIgnored,
+                    agent.places.key(*field).unwrap_or_default(),
+                    said,
+                ))
+            },
+        )),
     }
 }
 

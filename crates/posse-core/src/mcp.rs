@@ -49,6 +49,19 @@ pub enum McpConfig {
     },
 }
 
+impl McpConfig {
+    /// What connecting runs or reaches, for a person who decides about it.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Stdio { command, args, .. } => {
+                let words = std::iter::once(command).chain(args).map(|word| &**word);
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Self::Remote { url, .. } => url.to_string(),
+        }
+    }
+}
+
 /// Protocols to a server at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {

@@ -15,7 +15,7 @@ use crate::mcp::McpServer;
 use crate::model::{self, ModelChoice};
 use crate::origin::{Origin, Source};
 use crate::permission::{Approval, Mode};
-use crate::settings::{DenyRule, PluginOnly, Set, SetIn};
+use crate::settings::{PermissionRule, PluginOnly, Set, SetIn};
 use crate::text::Location;
 use crate::tools::{Capability, ToolPattern};
 
@@ -36,6 +36,8 @@ pub enum SetBy {
     Environment(&'static str),
     /// A settings file.
     Settings(SetIn),
+    /// Nobody trusts the folder it comes from.
+    Distrust,
 }
 
 /// A value and who set it.
@@ -60,7 +62,7 @@ impl<T> Sourced<T> {
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Deny rules of all layers.
-    pub deny: Vec<DenyRule>,
+    pub deny: Vec<PermissionRule>,
     /// Who forbids `bypassPermissions`, if anybody.
     pub bypass_disabled: Option<SetIn>,
     /// The only models that may be used.
@@ -69,6 +71,8 @@ pub struct Policy {
     pub plugin_only: PluginOnly,
     /// Who says so.
     pub plugin_only_by: Option<SetIn>,
+    /// Whether the project's folder is not trusted: what its agents bring along to run is left out.
+    pub folder_untrusted: bool,
     /// Who switched memory off, if anybody.
     pub memory_off: Option<SetBy>,
     /// Whether agents may run in the background at all.
@@ -216,7 +220,7 @@ pub enum ResolveError {
 }
 
 /// The deny rule that hides an agent, if any: `Agent(x)`, or the older `Task(x)`.
-pub fn denied<'p>(name: &str, policy: &'p Policy) -> Option<&'p DenyRule> {
+pub fn denied<'p>(name: &str, policy: &'p Policy) -> Option<&'p PermissionRule> {
     policy.deny.iter().find(|rule| match &rule.pattern {
         ToolPattern::Tool { name: tool, scope: Some(crate::tools::Scope::Agents(agents)) }
             if &**tool == "Agent" =>
@@ -297,6 +301,7 @@ pub fn resolve(
         policy,
         &mut withheld,
     );
+    let (hooks, mcp_servers) = keep_harmless(hooks, mcp_servers, source.origin, policy, &mut withheld);
     let request = pool::Request {
         definition,
         depth,
@@ -361,6 +366,28 @@ fn keep_trusted<T>(
     let by = policy.plugin_only_by.clone().map_or(SetBy::Default, SetBy::Settings);
     withheld.push((field, by));
     Vec::new()
+}
+
+/// An agent that came with a folder nobody trusts may run, but starts no programs of its own choosing.
+fn keep_harmless(
+    hooks: Vec<HookGroup>,
+    mut servers: Vec<McpServer>,
+    origin: Origin,
+    policy: &Policy,
+    withheld: &mut Vec<(FieldId, SetBy)>,
+) -> (Vec<HookGroup>, Vec<McpServer>) {
+    if !policy.folder_untrusted || origin != Origin::Project {
+        return (hooks, servers);
+    }
+    if !hooks.is_empty() {
+        withheld.push((FieldId::Hooks, SetBy::Distrust));
+    }
+    let all = servers.len();
+    servers.retain(|server| matches!(server, McpServer::Named(_)));
+    if servers.len() < all {
+        withheld.push((FieldId::McpServers, SetBy::Distrust));
+    }
+    (Vec::new(), servers)
 }
 
 /// The environment's override, then the call, then the definition, then the parent.

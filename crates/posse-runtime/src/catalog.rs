@@ -19,14 +19,17 @@ use std::sync::Arc;
 use posse_core::builtin;
 use posse_core::definition::AgentDefinition;
 use posse_core::diagnostic::{Diagnostic, Problem, Rule};
+use posse_core::hooks::HookGroup;
+use posse_core::mcp::McpServer;
 use posse_core::model::Names;
 use posse_core::origin::{Origin, Source, Standing};
-use posse_core::permission::{Approval, Mode};
+use posse_core::permission::{Approval, Behavior, Mode};
 use posse_core::registry::{Failed, Findings, Registry};
-use posse_core::settings::Settings;
+use posse_core::settings::{IgnoredKind, PermissionRule, SetIn, Settings, SettingsFile, hook_words};
 use posse_core::spec::{self, DEFAULT_MAX_DEPTH, Parent, Policy, SetBy};
 use posse_core::{definition, lint};
 
+use crate::trust::Trust;
 use crate::world::{Env, World};
 
 pub use layout::Layout;
@@ -96,8 +99,12 @@ pub enum LoadError {
 pub struct Catalog {
     /// The agents.
     pub registry: Registry,
-    /// The settings, merged.
+    /// The settings, merged: what counts.
     pub settings: Settings,
+    /// The files they come from, weakest first.
+    pub settings_files: Vec<SettingsFile>,
+    /// Whether the folder is trusted.
+    pub trust: Trust,
     /// What holds for every agent.
     pub policy: Policy,
     /// The plugins that were loaded.
@@ -115,7 +122,10 @@ impl Catalog {
     pub fn load(world: &World, options: &CatalogOptions) -> Result<Self, LoadError> {
         let layout = Layout::find(world, options);
         let mut findings = Findings::default();
-        let (files, settings) = settings::load(&layout, world, options, &mut findings)?;
+        let (trust, problem) = Trust::find(layout.repository.as_deref().unwrap_or(&layout.cwd), &world.env);
+        findings.diagnostics.extend(problem);
+        let settings::Loaded { files, settings, unreadable } =
+            settings::load(&layout, world, options, &trust, &mut findings)?;
         forbid_sideloading(&settings, options)?;
         // Settings may set switches too; the process's own environment wins.
         let env = world.env.with_defaults(settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
@@ -130,12 +140,13 @@ impl Catalog {
             }
             flag_agents(world, options, &mut findings)?;
         }
-        let policy = policy(&settings, &env);
+        let policy = policy(&settings, &trust, &env);
         let main = main_agent(&settings, &policy, &env);
-        let unreadable = settings::unreadable(&files, &findings.diagnostics);
         Ok(Self {
             registry: Registry::build(findings),
             settings,
+            settings_files: files,
+            trust,
             policy,
             plugins: loaded,
             layout,
@@ -147,6 +158,59 @@ impl Catalog {
     /// Whether something may be started with these settings.
     pub fn check(&self) -> Result<(), LoadError> {
         if self.unreadable.is_empty() { Ok(()) } else { Err(LoadError::Unreadable(self.unreadable.clone())) }
+    }
+
+    /// The permission rules that count here.
+    pub fn effective_rules(&self) -> &[PermissionRule] {
+        &self.settings.rules
+    }
+
+    /// The hooks of settings that run here, each with who set it.
+    pub fn effective_hooks(&self) -> &[(HookGroup, SetIn)] {
+        &self.settings.hooks
+    }
+
+    /// What does not count because the folder is not trusted: one line, or none.
+    pub fn ignored_for_trust(&self) -> Option<String> {
+        let mut kinds: Vec<String> = IgnoredKind::ALL
+            .into_iter()
+            .map(|kind| (kind, self.settings.waiting_for_trust().filter(|one| one.kind == kind).count()))
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| kind.counted(count))
+            .collect();
+        if !self.trust.trusted {
+            let (hooks, servers) = self.agents_waiting_for_trust();
+            let counted = |items: Vec<String>, one: &str, many: &str| match items.len() {
+                0 => None,
+                1 => Some(format!("1 {one}")),
+                count => Some(format!("{count} {many}")),
+            };
+            kinds.extend(counted(hooks, "hook of an agent", "hooks of agents"));
+            kinds.extend(counted(servers, "MCP server of an agent", "MCP servers of agents"));
+        }
+        let folder = self.trust.folder.display();
+        let list = kinds.join(", ");
+        (!kinds.is_empty()).then(|| {
+            format!("ignored because {folder} is not trusted: {list} (posse trust makes them count)")
+        })
+    }
+
+    /// The hooks and MCP servers that the project's agents bring along, in words.
+    pub fn agents_waiting_for_trust(&self) -> (Vec<String>, Vec<String>) {
+        let agents = self.registry.active.iter().filter(|agent| agent.source.origin == Origin::Project);
+        let (mut hooks, mut servers) = (Vec::new(), Vec::new());
+        for agent in agents {
+            for group in &agent.hooks {
+                let words = |handler| format!("{}, {}", agent.name, hook_words(group, handler));
+                hooks.extend(group.handlers.iter().map(words));
+            }
+            for server in &agent.mcp_servers {
+                if let McpServer::Inline { name, config } = server {
+                    servers.push(format!("{}, {name}: {}", agent.name, config.words()));
+                }
+            }
+        }
+        (hooks, servers)
     }
 
     /// Problems that only show when all agents are looked at together, and those of single files, in order.
@@ -256,7 +320,7 @@ fn flag_agents(world: &World, options: &CatalogOptions, findings: &mut Findings)
     Ok(())
 }
 
-fn policy(settings: &Settings, env: &Env) -> Policy {
+fn policy(settings: &Settings, trust: &Trust, env: &Env) -> Policy {
     let family = |variable: &str| env.get(variable).map(Into::into);
     let subagent_model =
         env.get("CLAUDE_CODE_SUBAGENT_MODEL").filter(|model| !model.eq_ignore_ascii_case("inherit"));
@@ -266,11 +330,12 @@ fn policy(settings: &Settings, env: &Env) -> Policy {
         .then_some(SetBy::Environment("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
         .or_else(|| settings.memory_off.clone().map(SetBy::Settings));
     Policy {
-        deny: settings.deny.clone(),
+        deny: settings.rules.iter().filter(|rule| rule.behavior == Behavior::Deny).cloned().collect(),
         bypass_disabled: settings.bypass_disabled.clone(),
         available_models: settings.available_models.clone(),
         plugin_only: settings.plugin_only,
         plugin_only_by: settings.plugin_only_by.clone(),
+        folder_untrusted: !trust.trusted,
         memory_off,
         background_disabled: env.is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"),
         subagent_model: subagent_model.map(Into::into),

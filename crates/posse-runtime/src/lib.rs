@@ -12,4 +12,5 @@ pub mod net;
 pub mod run;
 pub mod session;
 pub mod tool;
+pub mod trust;
 pub mod world;

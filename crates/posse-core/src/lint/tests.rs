@@ -3,9 +3,9 @@ use std::path::Path;
 use super::*;
 use crate::definition::{self, Naming, Parsed};
 use crate::origin::{Origin, Source, Standing};
-use crate::permission::{Approval, Mode};
+use crate::permission::{Approval, Behavior, Mode};
 use crate::registry::Findings;
-use crate::settings::{DenyRule, Layer, PluginOnly, SetIn};
+use crate::settings::{Layer, PermissionRule, PluginOnly, SetIn};
 
 /// Agents by name with a line of their headers, which is line 4 of their files; each diagnostic is a line.
 #[track_caller]
@@ -56,6 +56,16 @@ fn managed() -> SetIn {
     SetIn { layer: Layer::Managed, file: Path::new("managed.json").into() }
 }
 
+fn denial(text: &str) -> PermissionRule {
+    PermissionRule {
+        behavior: Behavior::Deny,
+        text: text.into(),
+        pattern: ToolPattern::parse(text),
+        by: managed(),
+        location: None,
+    }
+}
+
 const CIRCLE: &str = "(only the depth limit would end it; take one of the names out)";
 const NO_TOOLS: &str = "(name at least one tool it can have, or leave `tools` out for all of them)";
 
@@ -98,8 +108,7 @@ fn a_list_that_gives_no_tool_is_an_error_at_the_list() {
         ],
     );
     // Under the policy as it is: with Bash denied there is nothing left of this list.
-    let bash = DenyRule { text: "Bash".into(), pattern: ToolPattern::parse("Bash"), by: managed() };
-    let policy = Policy { max_depth: 3, deny: vec![bash], ..Policy::default() };
+    let policy = Policy { max_depth: 3, deny: vec![denial("Bash")], ..Policy::default() };
     check_under(
         &policy,
         &[("x", "tools: Bash")],
@@ -112,9 +121,8 @@ fn a_list_that_gives_no_tool_is_an_error_at_the_list() {
 
 #[test]
 fn agents_that_cannot_be_started_anyway_are_no_news() {
-    let rule = |text: &str| DenyRule { text: text.into(), pattern: ToolPattern::parse(text), by: managed() };
     for text in ["Agent(x)", "Agent"] {
-        let policy = Policy { max_depth: 3, deny: vec![rule(text)], ..Policy::default() };
+        let policy = Policy { max_depth: 3, deny: vec![denial(text)], ..Policy::default() };
         check_under(&policy, &[("x", "tools: Frob")], &[]);
     }
 }

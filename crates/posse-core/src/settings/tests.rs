@@ -1,4 +1,5 @@
 use super::*;
+use crate::tools::{Scope, ToolPattern};
 
 /// The file of a layer, in its usual shape: `user.json`.
 fn file(layer: Layer, text: &str) -> (SettingsFile, Vec<Diagnostic>) {
@@ -8,28 +9,43 @@ fn file(layer: Layer, text: &str) -> (SettingsFile, Vec<Diagnostic>) {
 /// What the files say together, a line for each setting with the file that set it, then a line for each problem.
 fn said(files: &[(Layer, &str)]) -> Vec<String> {
     let (files, read): (Vec<_>, Vec<_>) = files.iter().map(|(layer, text)| file(*layer, text)).unzip();
-    let (settings, merged) = merge(&files);
+    let (settings, merged) = merge(&files, FolderTrust::Trusted);
     let Settings {
-        deny,
+        rules,
+        additional_directories,
         default_mode,
         bypass_disabled,
+        auto_disabled,
+        managed_rules_only,
+        hooks,
+        hooks_off,
+        managed_hooks_only,
+        hook_urls,
+        hook_env,
+        managed_mcp_only,
+        sandbox: _,
         model,
+        agent,
         api_key_helper,
         available_models,
         plugins,
         env,
         memory_off,
+        cleanup_period_days,
         plugin_only,
         plugin_configs,
         plugin_only_by,
         no_sideload,
+        ignored,
+        unsound,
     } = settings;
     let by = |by: &SetIn| {
         assert_eq!(by.file.display().to_string(), format!("{}.json", by.layer.word()));
         format!("[{}]", by.layer.word())
     };
     let mut lines = Vec::new();
-    lines.extend(deny.iter().map(|rule| format!("deny {} {}", rule.text, by(&rule.by))));
+    lines.extend(rules.iter().map(|rule| format!("{} {} {}", rule.behavior.word(), rule.text, by(&rule.by))));
+    lines.extend(additional_directories.iter().map(|set| format!("folder {} {}", set.value, by(&set.by))));
     lines.extend(default_mode.iter().map(|mode| format!("mode {} {}", mode.value.name(), by(&mode.by))));
     lines.extend(bypass_disabled.iter().map(|set| format!("no bypass {}", by(set))));
     lines.extend(model.iter().map(|model| format!("model {} {}", model.value, by(&model.by))));
@@ -39,14 +55,37 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
     lines.extend(plugins.iter().map(|(id, set)| format!("plugin {id}={} {}", set.value, by(&set.by))));
     lines.extend(env.iter().map(|(name, set)| format!("env {name}={} {}", set.value, by(&set.by))));
     lines.extend(memory_off.iter().map(|set| format!("no memory {}", by(set))));
-    let PluginOnly { agents, hooks, mcp, skills } = plugin_only;
-    let kinds = [(agents, "agents"), (hooks, "hooks"), (mcp, "mcp"), (skills, "skills")];
+    let PluginOnly { agents, hooks: hooks_kept, mcp, skills } = plugin_only;
+    let kinds = [(agents, "agents"), (hooks_kept, "hooks"), (mcp, "mcp"), (skills, "skills")];
     let kinds: Vec<_> = kinds.into_iter().filter(|(on, _)| *on).map(|(_, kind)| kind).collect();
     lines.extend(plugin_only_by.iter().map(|set| format!("plugins only {} {}", kinds.join(","), by(set))));
     assert!(plugin_only_by.is_some() || kinds.is_empty(), "set by nobody");
     for (plugin, options) in &plugin_configs {
         let options: Vec<_> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
         lines.push(format!("config {plugin} {}", options.join(",")));
+    }
+    lines.extend(hooks.iter().map(|(group, set)| {
+        let handlers = group.handlers.iter().map(|handler| trust::hook_words(group, handler));
+        format!("hook {} {}", handlers.collect::<Vec<_>>().join("; "), by(set))
+    }));
+    lines.extend(agent.iter().map(|set| format!("agent {} {}", set.value, by(&set.by))));
+    lines.extend(cleanup_period_days.iter().map(|set| format!("days {} {}", set.value, by(&set.by))));
+    for (name, limit) in [("hook urls", &hook_urls), ("hook env", &hook_env)] {
+        lines.extend(limit.iter().map(|set| format!("{name} {} {}", set.value.join(","), by(&set.by))));
+    }
+    for (name, switch) in [
+        ("no auto", &auto_disabled),
+        ("managed rules only", &managed_rules_only),
+        ("no hooks", &hooks_off),
+        ("managed hooks only", &managed_hooks_only),
+        ("managed mcp only", &managed_mcp_only),
+    ] {
+        lines.extend(switch.iter().map(|set| format!("{name} {}", by(set))));
+    }
+    lines.extend(ignored.iter().map(|one| format!("- {} {}", one.text, by(&one.by))));
+    for refusal in &unsound {
+        assert!(merged.contains(refusal), "said to the one and not to the other: {refusal:?}");
+        assert_eq!(refusal.severity, Severity::Error);
     }
     lines.extend(no_sideload.iter().map(|set| format!("no sideload {}", by(set))));
     lines.extend(read.iter().flatten().chain(&merged).map(|one| {
@@ -63,6 +102,9 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
     }));
     lines
 }
+
+/// Behind every problem that stops the start.
+const MENDED: &str = "; nothing is started until it is mended";
 
 #[track_caller]
 fn check(files: &[(Layer, &str)], want: &[&str]) {
@@ -192,7 +234,7 @@ fn objects_merge_by_key() {
 #[test]
 fn a_plugins_options_are_found_with_and_without_its_marketplace() {
     let text = r#"{"pluginConfigs": {"p@m": {"options": {"a": 1}}, "q": {"b": 2}, "pq": {"c": 3}}}"#;
-    let (settings, _) = merge(&[file(Layer::User, text).0]);
+    let (settings, _) = merge(&[file(Layer::User, text).0], FolderTrust::Trusted);
     let of = |name: &str| settings.plugin_config(name).iter().map(|(key, _)| &**key).collect::<String>();
     assert_eq!([of("p"), of("q"), of("pq"), of("m"), of("")], ["a", "b", "c", "", ""]);
 }
@@ -254,19 +296,29 @@ fn a_denial_is_never_lost_for_its_form() {
 fn a_denial_that_cannot_work_is_reported_and_costs_only_itself() {
     let rules = r#""permissions.deny" takes"#.replace('"', "`");
     for (deny, said) in [
-        ("5", format!("26 invalid-setting {rules} a list of rules, not a number; it is ignored")),
-        ("true", format!("26 invalid-setting {rules} a list of rules, not true or false; it is ignored")),
+        (
+            "5",
+            format!(
+                "26 invalid-setting {rules} a list of rules, not the number 5; nothing is started until it is mended"
+            ),
+        ),
+        (
+            "true",
+            format!(
+                "26 invalid-setting {rules} a list of rules, not true or false; nothing is started until it is mended"
+            ),
+        ),
         (
             r#"[5, "Bash"]"#,
-            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a number; it is ignored"#),
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a number{MENDED}"#),
         ),
         (
             r#"[["Read"], "Bash"]"#,
-            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a list; it is ignored"#),
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a list{MENDED}"#),
         ),
         (
             r#"[{"path": "x"}, "Bash"]"#,
-            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a mapping; it is ignored"#),
+            format!(r#"27 invalid-setting {rules} rules such as "Bash(rm:*)", not a mapping{MENDED}"#),
         ),
         (r#"["", "Bash"]"#, "27 invalid-setting an empty rule denies nothing".into()),
     ] {
@@ -279,10 +331,9 @@ fn a_denial_that_cannot_work_is_reported_and_costs_only_itself() {
     check(
         &[(Layer::User, r#"{"permissions": {"deny": ["Bash(rm", "Agent(a, b)"]}}"#)],
         &[
-            "deny Bash(rm [user]",
             "deny Agent(a, b) [user]",
-            "! user.json:1:27 invalid-setting unbalanced parentheses: the rule `Bash(rm` denies nothing \
-             (write \"Tool\" or \"Tool(pattern)\")",
+            "! user.json:1:27 invalid-setting unbalanced parentheses: the rule `Bash(rm` denies nothing; nothing is \
+             started until it is mended (write \"Tool\" or \"Tool(pattern)\")",
             "! user.json:1:38 invalid-setting a rule names one agent: `Agent(a, b)` denies nothing \
              (write a rule for each agent)",
         ],
@@ -292,11 +343,11 @@ fn a_denial_that_cannot_work_is_reported_and_costs_only_itself() {
 #[test]
 fn denials_are_understood_like_tools_in_a_list() {
     let text = r#"{"permissions": {"deny": ["Task(x)", "mcp__github", "*", "Bash(rm:*)", "KillShell"]}}"#;
-    let (settings, _) = merge(&[file(Layer::Project, text).0]);
-    for rule in &settings.deny {
+    let (settings, _) = merge(&[file(Layer::Project, text).0], FolderTrust::Trusted);
+    for rule in &settings.rules {
         assert_eq!(rule.pattern, ToolPattern::parse(&rule.text));
     }
-    let ToolPattern::Tool { name, scope } = &settings.deny[0].pattern else { panic!("Task(x) is a tool") };
+    let ToolPattern::Tool { name, scope } = &settings.rules[0].pattern else { panic!("Task(x) is a tool") };
     assert_eq!((&**name, scope), ("Agent", &Some(Scope::Agents(vec!["x".into()]))));
 }
 
@@ -325,6 +376,7 @@ fn what_only_the_administrator_may_set_is_ignored_elsewhere_and_said() {
 
 #[test]
 fn what_is_kept_to_plugins_can_be_listed_and_adds_up() {
+    let kinds = "`strictPluginOnlyCustomization` knows agents, hooks, mcp and skills";
     let only = |value: &str| format!(r#"{{"strictPluginOnlyCustomization": {value}}}"#);
     for (values, want) in [
         (&["true"][..], &["plugins only agents,hooks,mcp,skills [managed]"][..]),
@@ -337,19 +389,17 @@ fn what_is_kept_to_plugins_can_be_listed_and_adds_up() {
             &[r#"["agent", "mcp", 5]"#],
             &[
                 "plugins only mcp [managed]",
-                "! managed.json:1:36 invalid-setting `strictPluginOnlyCustomization` knows agents, hooks, mcp and \
-                 skills, not `agent`",
-                "! managed.json:1:52 invalid-setting `strictPluginOnlyCustomization` takes agents, hooks, mcp and \
-                 skills, not a number; it is ignored",
+                &format!("! managed.json:1:36 invalid-setting {kinds}, not `agent`{MENDED}"),
+                &format!("! managed.json:1:52 invalid-setting {kinds}, not a number{MENDED}"),
             ],
         ),
         // A policy that is mistyped must not look as if it were in force.
         (
             &[r#""agents""#],
-            &[
-                "! managed.json:1:35 invalid-setting `strictPluginOnlyCustomization` takes true, false or a list of \
-               agents, hooks, mcp and skills, not text; it is ignored",
-            ],
+            &[&format!(
+                "! managed.json:1:35 invalid-setting `strictPluginOnlyCustomization` takes true or false, or a \
+                     list, not text{MENDED}"
+            )],
         ),
     ] {
         let texts: Vec<String> = values.iter().map(|value| only(value)).collect();
@@ -366,14 +416,12 @@ fn bypass_can_be_switched_off_anywhere_and_on_again_nowhere() {
     check(&[(Layer::User, &switch("true"))], &["no bypass [user]"]);
     check(&[(Layer::Project, &off), (Layer::Local, &on)], &["no bypass [project]"]);
     check(&[(Layer::Managed, &off), (Layer::Local, &on)], &["no bypass [managed]"]);
-    for value in [r#""enable""#, "1", "[]"] {
-        check(
-            &[(Layer::User, &switch(value))],
-            &[
-                "! user.json:1:50 invalid-setting `permissions.disableBypassPermissionsMode` takes \"disable\"; it is \
-               ignored",
-            ],
+    for (value, got) in [(r#""enable""#, "`enable`"), ("1", "the number 1"), ("[]", "a list")] {
+        let said = format!(
+            "! user.json:1:50 invalid-setting `permissions.disableBypassPermissionsMode` takes \"disable\", not {got}; \
+             it is ignored"
         );
+        check(&[(Layer::User, &switch(value))], &[&said]);
     }
 }
 
@@ -397,7 +445,7 @@ fn a_project_cannot_choose_the_mode_that_judges_for_itself() {
 
 #[test]
 fn a_wrong_type_is_reported_where_it_stands_and_costs_only_itself() {
-    let modes = "plan, dontAsk, default, bubble, acceptEdits, auto, bypassPermissions";
+    let modes = "plan, dontAsk, default, bubble, acceptEdits, auto, bypassPermissions, manual";
     let text = r#"{
   "model": 5,
   "availableModels": "opus",
@@ -406,28 +454,37 @@ fn a_wrong_type_is_reported_where_it_stands_and_costs_only_itself() {
   "pluginConfigs": "x",
   "autoMemoryEnabled": "no",
   "permissions": {"defaultMode": "acceptEdit", "deny": ["Bash"]},
-  "disableSideloadFlags": "yes",
+  "disableAllHooks": "yes",
+  "cleanupPeriodDays": -3,
+  "hooks": 5,
   "unknown": {"is": "fine"}
 }"#;
-    check(
-        &[(Layer::Managed, text)],
-        &[
-            "deny Bash [managed]",
-            "! managed.json:2:12 invalid-setting `model` takes text, not a number; it is ignored",
-            "! managed.json:3:22 invalid-setting `availableModels` takes a list of models, not text; it is ignored",
-            "! managed.json:4:21 invalid-setting `enabledPlugins` takes an object of `name@marketplace` and true or \
-             false, not a list; it is ignored",
-            "! managed.json:5:10 invalid-setting `env` takes an object of names and values, not a list; it is ignored",
-            "! managed.json:6:20 invalid-setting `pluginConfigs` takes an object of plugins and their options, not \
-             text; it is ignored",
-            "! managed.json:7:24 invalid-setting `autoMemoryEnabled` takes true or false, not text; it is ignored",
-            &format!(
-                "! managed.json:8:34 invalid-setting `permissions.defaultMode` takes one of {modes}, not `acceptEdit`; it is \
-                 ignored (did you mean `acceptEdits`?)"
+    // What stops the start in the administrator's file costs only itself in others.
+    for (layer, end) in [(Layer::Managed, MENDED), (Layer::User, "; it is ignored")] {
+        let word = layer.word();
+        let at = |place: &str, said: &str| format!("! {word}.json:{place} {said}");
+        let wrong = |place: &str, said: &str| at(place, &format!("invalid-setting {said}{end}"));
+        let hook_end = if layer == Layer::Managed { MENDED } else { "" };
+        let want = [
+            format!("deny Bash [{word}]"),
+            wrong("2:12", "`model` takes text, not the number 5"),
+            wrong("3:22", "`availableModels` takes a list of texts, not text"),
+            wrong("4:21", "`enabledPlugins` takes an object of names and true or false, not a list"),
+            wrong("5:10", "`env` takes an object of names and values, not a list"),
+            wrong("6:20", "`pluginConfigs` takes an object, not text"),
+            wrong("7:24", "`autoMemoryEnabled` takes true or false, not text"),
+            wrong("8:34", &format!("`permissions.defaultMode` takes one of {modes}, not `acceptEdit`"))
+                + " (did you mean `acceptEdits`?)",
+            wrong("9:22", "`disableAllHooks` takes true or false, not text"),
+            wrong("10:24", "`cleanupPeriodDays` takes a whole number, not the number -3"),
+            at("12:3", "unknown-setting no setting is called `unknown`; it is ignored"),
+            at(
+                "11:12",
+                &format!("invalid-hook `hooks` must map events to handlers; this is a number{hook_end}"),
             ),
-            "! managed.json:9:27 invalid-setting `disableSideloadFlags` takes true or false, not text; it is ignored",
-        ],
-    );
+        ];
+        check(&[(layer, text)], &want.iter().map(String::as_str).collect::<Vec<_>>());
+    }
     check(
         &[(Layer::User, r#"{"enabledPlugins": {"a": true, "b": "yes"}, "env": {"A": "1", "B": ["x"]}}"#)],
         &[
@@ -441,13 +498,14 @@ fn a_wrong_type_is_reported_where_it_stands_and_costs_only_itself() {
         &[(Layer::User, r#"{"permissions": ["Bash"], "model": "kept"}"#)],
         &[
             "model kept [user]",
-            "! user.json:1:17 invalid-setting `permissions` takes an object, not a list; it is ignored",
+            "! user.json:1:17 invalid-setting `permissions` takes an object, not a list; nothing is started until it is \
+             mended",
         ],
     );
     check(
         &[(Layer::User, r#"{"permissions": {"defaultMode": 5}}"#)],
         &[&format!(
-            "! user.json:1:33 invalid-setting `permissions.defaultMode` takes one of {modes}, not a number; it is ignored"
+            "! user.json:1:33 invalid-setting `permissions.defaultMode` takes one of {modes}, not the number 5; it is ignored"
         )],
     );
     // A wrong value takes nothing from a weaker layer that had a right one.

@@ -8,7 +8,7 @@ use std::fmt;
 use super::{Parent, Policy};
 use crate::definition::{AgentDefinition, MEMORY_TOOLS, ToolEntry};
 use crate::mcp::McpServer;
-use crate::settings::{DenyRule, SetIn};
+use crate::settings::{PermissionRule, SetIn};
 use crate::text::{self, Location};
 use crate::tools::{
     self, Capability, Limit, McpFilter, McpPattern, Scope, Subagents, ToolFacts, ToolPattern,
@@ -193,7 +193,7 @@ fn ends_like(text: &str, pattern: &str) -> bool {
 }
 
 /// The deny rule that takes away all tools of a server, if any.
-fn server_denied<'a>(name: &str, rules: &'a [DenyRule]) -> Option<&'a DenyRule> {
+fn server_denied<'a>(name: &str, rules: &'a [PermissionRule]) -> Option<&'a PermissionRule> {
     rules.iter().find(|rule| match &rule.pattern {
         ToolPattern::All => true,
         ToolPattern::Mcp(pattern) => pattern.covers(&McpPattern::server(name)),
@@ -210,7 +210,7 @@ pub(super) struct Request<'a> {
     pub(super) background: bool,
     pub(super) memory: bool,
     pub(super) mcp_servers: &'a [McpServer],
-    pub(super) deny: &'a [DenyRule],
+    pub(super) deny: &'a [PermissionRule],
 }
 
 /// Resolves the pool of an agent that `parent` starts.

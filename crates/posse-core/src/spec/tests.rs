@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::definition::{self, EffortLevel, Naming, Parsed};
 use crate::origin::Standing;
+use crate::permission::Behavior;
 use crate::settings::Layer;
 use crate::tools::{ALL, Grant, Limit, McpFilter, Scope};
 
@@ -62,10 +63,15 @@ fn set_in(layer: Layer, file: &str) -> SetIn {
     SetIn { layer, file: Path::new(file).into() }
 }
 
-fn deny(rules: &[&str]) -> Vec<DenyRule> {
+fn deny(rules: &[&str]) -> Vec<PermissionRule> {
     let by = set_in(Layer::User, "settings.json");
-    let rule =
-        |text: &&str| DenyRule { text: (*text).into(), pattern: ToolPattern::parse(text), by: by.clone() };
+    let rule = |text: &&str| PermissionRule {
+        behavior: Behavior::Deny,
+        text: (*text).into(),
+        pattern: ToolPattern::parse(text),
+        by: by.clone(),
+        location: None,
+    };
     rules.iter().map(rule).collect()
 }
 
@@ -668,6 +674,7 @@ fn sourced<T>(value: &Sourced<T>, show: impl FnOnce(&T) -> String) -> String {
 
 fn who(by: &SetBy) -> String {
     match by {
+        SetBy::Distrust => "distrust".into(),
         SetBy::Default => "default".into(),
         SetBy::Parent(name) => name.to_string(),
         SetBy::Definition(Some(at)) => format!("definition {}:{}", at.line, at.column),
@@ -966,6 +973,26 @@ fn memory_isolation_turns_and_background_say_who_set_them() {
             Some(format!("background: {}", sourced(&spec.background, ToString::to_string))),
         ];
         assert_eq!(parts.into_iter().flatten().collect::<Vec<_>>().join("; "), want, "{fields}");
+    }
+}
+
+#[test]
+fn agents_of_a_folder_nobody_trusts_start_nothing_of_their_own() {
+    let fields = "hooks:\n  Stop:\n    - hooks: [{type: command, command: x}]\nmcpServers:\n  - shared\n  - own: {command: y}";
+    for (origin, untrusted, want) in [
+        (Origin::Project, true, "0 hooks, 1 servers, 2 withheld"),
+        (Origin::Project, false, "1 hooks, 2 servers, 0 withheld"),
+        (Origin::User, true, "1 hooks, 2 servers, 0 withheld"),
+        (Origin::Flag, true, "1 hooks, 2 servers, 0 withheld"),
+        (Origin::Managed, true, "1 hooks, 2 servers, 0 withheld"),
+    ] {
+        let scene = main_with("Agent Read").with(|scene| scene.policy.folder_untrusted = untrusted);
+        let spec = scene.resolve(&agent_of(origin, "x", fields)).unwrap();
+        let withheld = spec.withheld.iter().filter(|(_, by)| *by == SetBy::Distrust).count();
+        let got =
+            format!("{} hooks, {} servers, {withheld} withheld", spec.hooks.len(), spec.mcp_servers.len());
+        assert_eq!(got, want, "{origin:?} {untrusted}");
+        assert_eq!(spec.pool.own_servers.len(), spec.mcp_servers.len(), "tools of a withheld server");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings from disk and command line.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,28 +11,47 @@ use posse_core::registry::Findings;
 use posse_core::settings::{self, Layer, Settings, SettingsFile};
 
 use super::{CatalogOptions, Layout, LoadError, agents, file_problem, read};
+use crate::trust::Trust;
 use crate::world::World;
+
+/// The files of every layer, and what they say together.
+pub(super) struct Loaded {
+    pub(super) files: Vec<SettingsFile>,
+    pub(super) settings: Settings,
+    /// Files that may hold limits and cannot be read.
+    pub(super) unreadable: Vec<Diagnostic>,
+}
 
 /// Reads every layer; weakest first.
 pub(super) fn load(
     layout: &Layout,
     world: &World,
     options: &CatalogOptions,
+    trust: &Trust,
     findings: &mut Findings,
-) -> Result<(Vec<SettingsFile>, Settings), LoadError> {
+) -> Result<Loaded, LoadError> {
     let mut files = Vec::new();
-    for (layer, path) in places(layout, options) {
-        if !path.exists() {
+    let mut unreadable = Vec::new();
+    for (layer, path) in places(layout, options, &mut unreadable) {
+        let file: Arc<Path> = path.into();
+        // Whatever is not there says nothing; whatever is there and cannot be looked at may say a lot.
+        if matches!(file.try_exists(), Ok(false)) {
             continue;
         }
-        let file: Arc<Path> = path.into();
         match read::text(&file) {
             Ok((text, _)) => {
                 let (settings, diagnostics) = SettingsFile::read(layer, file, &text);
+                if is_lost(&settings) {
+                    unreadable.extend(diagnostics.iter().cloned());
+                }
                 findings.diagnostics.extend(diagnostics);
                 files.push(settings);
             }
-            Err(problem) => findings.diagnostics.push(file_problem(&file, problem)),
+            Err(problem) => {
+                let problem = file_problem(&file, problem.severity(Severity::Error));
+                findings.diagnostics.push(problem.clone());
+                unreadable.push(problem);
+            }
         }
     }
     if let Some(given) = &options.settings {
@@ -44,20 +64,23 @@ pub(super) fn load(
         findings.diagnostics.extend(diagnostics);
         files.push(settings);
     }
-    let (settings, diagnostics) = settings::merge(&files);
+    let (mut settings, diagnostics) = settings::merge(&files, trust.of_folder());
     findings.diagnostics.extend(diagnostics);
-    Ok((files, settings))
+    unreadable.append(&mut settings.unsound);
+    Ok(Loaded { files, settings, unreadable })
 }
 
-/// Reports on files that could not be read and belong to the administrator or speak of a deny.
-pub(super) fn unreadable(files: &[SettingsFile], diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
-    let rules = |file: &&SettingsFile| file.layer == Layer::Managed || file.text.contains("\"deny\"");
-    let broken =
-        files.iter().filter(|file| file.root.is_none() && !file.text.trim().is_empty()).filter(rules);
-    broken.flat_map(|file| diagnostics.iter().filter(|one| one.file == file.file).cloned()).collect()
+/// A file that could not be understood, and belongs to the administrator or speaks of a deny.
+fn is_lost(file: &SettingsFile) -> bool {
+    let may_limit = file.layer == Layer::Managed || file.text.contains("\"deny\"");
+    file.root.is_none() && !file.text.trim().is_empty() && may_limit
 }
 
-fn places(layout: &Layout, options: &CatalogOptions) -> Vec<(Layer, PathBuf)> {
+fn places(
+    layout: &Layout,
+    options: &CatalogOptions,
+    unreadable: &mut Vec<Diagnostic>,
+) -> Vec<(Layer, PathBuf)> {
     let mut places = Vec::new();
     if options.sources.user
         && let Some(user) = &layout.user
@@ -72,9 +95,17 @@ fn places(layout: &Layout, options: &CatalogOptions) -> Vec<(Layer, PathBuf)> {
         places.push((Layer::Local, top.join(".claude/settings.local.json")));
     }
     places.push((Layer::Managed, layout.managed.join("managed-settings.json")));
-    let mut drop_ins: Vec<PathBuf> = std::fs::read_dir(layout.managed.join("managed-settings.d"))
-        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
-        .unwrap_or_default();
+    let drop_in_folder = layout.managed.join("managed-settings.d");
+    let mut drop_ins: Vec<PathBuf> = match std::fs::read_dir(&drop_in_folder) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Vec::new(),
+        Err(error) => {
+            let text = format!("cannot be read: {}", read::plain(&error));
+            let file: Arc<Path> = drop_in_folder.into();
+            unreadable.push(Diagnostic::of_file(Rule::UnreadableFile, &file, None, text));
+            Vec::new()
+        }
+    };
     drop_ins.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     drop_ins.sort();
     places.extend(drop_ins.into_iter().map(|path| (Layer::Managed, path)));

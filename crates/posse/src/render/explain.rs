@@ -169,6 +169,7 @@ pub fn who(by: &SetBy, cwd: &Path) -> String {
         SetBy::Call => "the call".into(),
         SetBy::Environment(name) => format!("the environment, {name}"),
         SetBy::Settings(set) => format!("{} settings, {}", set.layer.word(), relative(&set.file, cwd)),
+        SetBy::Distrust => "distrust: the folder is not trusted, see `posse trust`".into(),
     }
 }
 

@@ -229,6 +229,7 @@ fn set_by(by: &SetBy) -> Value {
         SetBy::Call => json!({ "kind": "call" }),
         SetBy::Environment(name) => json!({ "kind": "environment", "name": name }),
         SetBy::Settings(set) => set_in(set),
+        SetBy::Distrust => json!({ "kind": "distrust" }),
     }
 }
 
