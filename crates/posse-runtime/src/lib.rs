@@ -10,6 +10,7 @@ pub mod launch;
 pub mod model;
 pub mod net;
 pub mod run;
+pub mod sandbox;
 pub mod session;
 pub mod tool;
 pub mod trust;

@@ -20,6 +20,12 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The command line of this process, program name included.
+#[allow(clippy::disallowed_methods)] // This is the door the lint guards.
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
+
 /// What surrounds a run.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -43,7 +49,7 @@ impl World {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let env = Env::new(vars);
         Ok(Self {
-            args: std::env::args_os().collect(),
+            args: arguments(),
             cwd: std::env::current_dir()?,
             clock: Clock::from_env(&env),
             ids: Arc::new(Ids::from_env(&env)),

@@ -2,9 +2,15 @@
 
 use std::process::ExitCode;
 
-use posse_runtime::world::World;
+use posse_runtime::sandbox::confine;
+use posse_runtime::world::{self, World};
 
 fn main() -> ExitCode {
+    // Before all else: rights are given up by threads, and here there is one.
+    let args = world::arguments();
+    if confine::is_asked(&args) {
+        return posse::report::not_confined(&confine::become_confined(&args));
+    }
     match World::from_process() {
         Ok(world) => posse::run(&world),
         Err(error) => posse::report::no_world(&error),

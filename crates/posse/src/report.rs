@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use posse_core::diagnostic::Diagnostic;
+use posse_runtime::sandbox::confine::ConfineError;
 
 use crate::render::diagnostics;
 use crate::terminal::Terminal;
@@ -114,6 +115,12 @@ fn say(terminal: &mut Terminal, failure: &Failure) -> ExitCode {
 pub fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+/// A command that was to run in a sandbox did not run.
+pub fn not_confined(error: &ConfineError) -> ExitCode {
+    let _ = writeln!(io::stderr(), "posse: {error}");
+    ExitCode::from(error.code())
 }
 
 /// The working directory is gone, or something as strange.

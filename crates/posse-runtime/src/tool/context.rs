@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use super::{FileState, Tasks, Todos};
+use crate::sandbox::Sandbox;
 use crate::world::{Env, World};
 
 /// Everything a tool may use.
@@ -23,6 +24,8 @@ pub struct ToolCx {
     pub tasks: Tasks,
     /// The run's to-do list.
     pub todos: Todos,
+    /// What confines the commands of the run. Without it they can do what the user can.
+    pub sandbox: Option<Arc<Sandbox>>,
     /// Cancelled when the user interrupts.
     pub stop: CancellationToken,
     /// Where long output goes: the session's own folder, created on demand.
@@ -41,6 +44,7 @@ impl ToolCx {
             files: FileState::default(),
             tasks: Tasks::default(),
             todos: Todos::default(),
+            sandbox: None,
             stop: CancellationToken::new(),
             spool: spool.into(),
             call: Box::default(),

@@ -9,14 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::NamedTempFile;
+use tokio::process::Command;
 
 use super::pipes::Pipes;
+use crate::sandbox::Wrapped;
 use crate::tool::ToolCx;
 use crate::world::process::{Tree, command};
 use crate::world::{Env, World};
 
 /// Linux takes no single argument of 128 KiB or more.
 const LONGEST_ARGUMENT: usize = 120_000;
+/// Linux takes no path longer than this.
+const LONGEST_PATH: usize = 4096;
 /// Where shells are if nobody says.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -40,7 +44,11 @@ impl LastFolder {
     /// Where the shell was when it ended, if that is known and still there.
     pub(super) fn read(&self) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStringExt;
-        let mut path = std::fs::read(self.file.as_ref()?.path()).ok()?;
+        use std::os::unix::fs::FileExt;
+        // The file that was made, not what a command may have put in its place.
+        let mut path = vec![0; LONGEST_PATH];
+        let length = self.file.as_ref()?.as_file().read_at(&mut path, 0).ok()?;
+        path.truncate(length);
         path.pop_if(|last| *last == b'\n');
         let path = PathBuf::from(OsString::from_vec(path));
         path.is_dir().then_some(path)
@@ -65,14 +73,11 @@ impl Shell {
             too_long = Some(long);
         }
         let program = find(&world.env);
-        let mut command = command(&program, folder);
-        // Its messages begin with its name, which is not where it was found.
-        command.arg0(program.file_name().unwrap_or(program.as_os_str()));
+        let (mut command, more_env) = prepare(&program, &["-c", &script], folder, cx)?;
         command
-            .arg("-c")
-            .arg(script)
             .env_clear()
             .envs(world.env.iter())
+            .envs(more_env)
             .env("CLAUDECODE", "1")
             // An editor nobody can see would wait for ever.
             .env("GIT_EDITOR", "true")
@@ -84,8 +89,29 @@ impl Shell {
     }
 }
 
+/// A program with its arguments, confined if the run is.
+fn prepare(program: &Path, args: &[&str], folder: &Path, cx: &ToolCx) -> std::io::Result<Prepared> {
+    let Some(sandbox) = &cx.sandbox else {
+        let mut command = command(program, folder);
+        // Its messages begin with its name, which is not where it was found.
+        command.arg0(program.file_name().unwrap_or(program.as_os_str())).args(args);
+        return Ok((command, Vec::new()));
+    };
+    let Wrapped { program, args, env } = sandbox.wrap(program, args).map_err(std::io::Error::other)?;
+    let mut command = command(program, folder);
+    command.args(args);
+    Ok((command, env))
+}
+
+/// A command, and what to add to its environment.
+type Prepared = (Command, Vec<(String, OsString)>);
+
 fn temporary(cx: &ToolCx) -> std::io::Result<NamedTempFile> {
     let in_folder = |folder: &Path| tempfile::Builder::new().prefix("posse-").tempfile_in(folder);
+    if let Some(sandbox) = &cx.sandbox {
+        // The only place a confined shell can always write to.
+        return in_folder(sandbox.scratch());
+    }
     in_folder(&cx.world.temp_dir()).or_else(|_| {
         std::fs::create_dir_all(&cx.spool)?;
         in_folder(&cx.spool)
