@@ -17,6 +17,7 @@ mod order;
 mod privileges;
 mod probe;
 mod profile;
+mod proxy;
 mod resolve;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 pub use self::order::WORD;
 pub use self::probe::{Bwrap, Support};
 pub use self::profile::{HostPattern, Network, PROTECTED_IN_HOME, PROTECTED_IN_PROJECTS, Profile};
+pub use self::proxy::Proxy;
 
 use self::bwrap::Mounts;
 use self::order::{Order, Reach};

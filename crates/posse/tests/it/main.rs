@@ -7,6 +7,8 @@ mod http;
 mod lint;
 mod openai_client;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod usage;
 
 use posse_testkit::TestEnv;

@@ -1,0 +1,264 @@
+//! The sandbox, by trying to get out of it: what is outside must look the same afterwards, and the same attempt without
+//! a sandbox must show, so that no test passes because its attempt never worked.
+
+mod ways;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use posse_runtime::sandbox::{Bwrap, Network, Profile, Sandbox, Support};
+use posse_runtime::world::{Env, World};
+
+use ways::{Needs, REACHES, WRITES, Way, With};
+
+const POSSE: &str = env!("CARGO_BIN_EXE_posse");
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+const KEEPER: &str = include_str!("sandbox/keeper.py");
+/// What every attempt in Python begins with.
+const PROLOGUE: &str = "
+import ctypes, mmap, os, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), 'refused')
+scratch, sockets = os.environ['TMPDIR'], os.environ['SOCKETS']
+keeper, flag, held, tcp, udp = (int(os.environ[name]) for name in ('KEEPER', 'FLAG', 'HELD', 'TCP', 'UDP'))
+";
+
+fn has(program: &str) -> bool {
+    PATH.split(':').any(|folder| Path::new(folder).join(program).is_file())
+}
+
+fn support() -> Support {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let world = World { env: Env::new([("PATH", PATH)]), ..World::default() };
+    runtime.block_on(Support::probe(&world))
+}
+
+/// What the machine has, or why there is nothing to test.
+fn support_or_say(test: &str) -> Option<Support> {
+    let support = support();
+    let usable = support.seccomp && (support.landlock >= 3 || matches!(support.bwrap, Bwrap::Works { .. }));
+    if !usable || !has("python3") {
+        println!("{test} is skipped: it needs python3 and a sandbox. {:?}", support.report());
+        return None;
+    }
+    Some(support)
+}
+
+/// Folders outside and a scratch folder, with a process outside.
+struct Place {
+    root: tempfile::TempDir,
+    keeper: Child,
+    input: Option<ChildStdin>,
+    facts: Vec<(String, String)>,
+}
+
+#[allow(clippy::disallowed_methods)] // Attempts need an environment of their own.
+fn command(program: impl AsRef<std::ffi::OsStr>, cwd: &Path) -> Command {
+    let mut command = Command::new(program);
+    let git = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+    command.env_clear().envs(git.map(|name| (name, "x"))).env("PATH", PATH).env("HOME", cwd.join("home"));
+    command.current_dir(cwd).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl Place {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        for folder in ["scratch", "sockets", "outside/dir", "outside/empty", "outside/home", "outside/repo"] {
+            std::fs::create_dir_all(at(folder)).expect("a folder");
+        }
+        for file in ["victim.txt", "held.txt", "fd.txt", "dir/inner.txt", "home/.bashrc"] {
+            std::fs::write(at("outside").join(file), "before\n").expect("a file");
+        }
+        std::os::unix::fs::symlink("victim.txt", at("outside/link")).expect("a link");
+        if has("git") {
+            let status = command("git", &at("outside")).args(["init", "-q", "repo"]).status();
+            assert!(status.expect("git").success());
+        }
+        let mut keeper = command("python3", &at("outside"))
+            .args(["-c", KEEPER])
+            .arg(at("sockets"))
+            .stdin(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("python3");
+        let mut line = String::new();
+        BufReader::new(keeper.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let fact = |fact: &str| fact.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let facts = line.split_whitespace().filter_map(fact).collect();
+        let input = keeper.stdin.take();
+        Self { root, keeper, input, facts }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().expect("a folder").join(name)
+    }
+
+    fn fact(&self, name: &str) -> &str {
+        self.facts.iter().find(|(fact, _)| fact == name).map(|(_, value)| value).expect("a fact")
+    }
+
+    /// Runs an attempt to its end, and that of all it started; what it said.
+    fn attempt(&self, way: &Way, sandbox: Option<&Sandbox>) -> String {
+        let (shell, text) = match way.with {
+            With::Shell => ("/bin/bash", way.attempt.to_owned()),
+            With::Python => ("/usr/bin/env", format!("{PROLOGUE}{}\n", way.attempt.trim_start())),
+        };
+        let args: Vec<&str> = match way.with {
+            With::Shell => vec!["-c", &text],
+            With::Python => vec!["python3", "-c", &text],
+        };
+        // Descriptor 9 is one that posse's parent forgot to close.
+        let mut command = command("/bin/bash", &self.path("outside"));
+        command.args(["-c", "exec 9>>fd.txt; exec \"$@\"", "bash"]).envs(self.facts.iter().cloned());
+        command.env("TMPDIR", self.path("scratch"));
+        match sandbox {
+            None => command.arg(shell).args(args),
+            Some(sandbox) => {
+                let wrapped = sandbox.wrap(Path::new(shell), args).expect("a command");
+                command.arg(wrapped.program).args(wrapped.args).envs(wrapped.env)
+            }
+        };
+        let output = command.output().expect("bash");
+        let said = [output.stdout, output.stderr].concat();
+        format!("{} {}", output.status, String::from_utf8_lossy(&said))
+    }
+
+    /// Lets the process outside finish what it was asked for, and looks.
+    fn look(&mut self) -> Look {
+        drop(self.input.take());
+        self.keeper.wait().expect("the keeper ends");
+        look(&self.path("outside"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = self.keeper.kill();
+        let _ = self.keeper.wait();
+    }
+}
+
+type Look = BTreeMap<PathBuf, String>;
+
+/// Everything there is to see of a tree, but when it was read.
+fn look(folder: &Path) -> Look {
+    let mut seen = Look::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let meta = path.symlink_metadata().expect("a file");
+            let mut text = format!(
+                "{:?} {:o} {}:{} {} {}.{}",
+                meta.file_type(),
+                meta.mode(),
+                meta.uid(),
+                meta.gid(),
+                meta.nlink(),
+                meta.mtime(),
+                meta.mtime_nsec()
+            );
+            if meta.is_dir() {
+                folders.push(path.clone());
+            } else if meta.is_file() {
+                let mut value = [0; 16];
+                let attribute = rustix::fs::getxattr(&path, "user.x", &mut value[..]);
+                let file = std::fs::File::open(&path).expect("a file");
+                let flags = rustix::fs::ioctl_getflags(&file);
+                let content = std::fs::read(&path).expect("a file");
+                text += &format!(" {attribute:?} {flags:?} {}", String::from_utf8_lossy(&content));
+            }
+            seen.insert(
+                path.strip_prefix(folder.ancestors().last().unwrap_or(&folder)).unwrap_or(&path).into(),
+                text,
+            );
+        }
+    }
+    // Two places differ in their root's name and in their times.
+    seen
+}
+
+/// What changed, by name.
+fn changes(before: &Look, after: &Look) -> Vec<String> {
+    let names = before.keys().chain(after.keys());
+    let mut changed: Vec<String> = names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| name.display().to_string())
+        .collect();
+    changed.sort_unstable();
+    changed.dedup();
+    changed
+}
+
+fn possible(way: &Way) -> Result<(), String> {
+    match way.needs {
+        Needs::Programs(programs) => match programs.iter().find(|program| !has(program)) {
+            Some(missing) => Err(format!("{missing} is not installed")),
+            None => Ok(()),
+        },
+        Needs::Root if posse_runtime::world::is_root() => Ok(()),
+        Needs::Root => Err("only root can".to_owned()),
+    }
+}
+
+/// Tries every way with and without a sandbox.
+fn try_all(ways: &[Way], support: &Support, profile: impl Fn(&Place) -> Profile) {
+    let (mut escapes, mut idle, mut tried) = (Vec::new(), Vec::new(), 0);
+    for way in ways {
+        if let Err(reason) = possible(way) {
+            println!("not tried: {}: {reason}", way.name);
+            continue;
+        }
+        tried += 1;
+        let mut free = Place::new();
+        let before = look(&free.path("outside"));
+        let said = free.attempt(way, None);
+        if changes(&before, &free.look()).is_empty() {
+            idle.push(format!("{}: {said}", way.name));
+        }
+        let mut place = Place::new();
+        let sandbox = Sandbox::new(profile(&place), support, POSSE).expect("a sandbox");
+        let before = look(&place.path("outside"));
+        let said = place.attempt(way, Some(&sandbox));
+        let changed = changes(&before, &place.look());
+        if !changed.is_empty() {
+            escapes.push(format!("{}: {changed:?} {said}", way.name));
+        }
+        assert!(!said.contains("posse:"), "{}: {said}", way.name);
+    }
+    println!("{tried} ways tried");
+    assert!(escapes.is_empty(), "{} escapes:\n{}", escapes.len(), escapes.join("\n"));
+    assert!(idle.is_empty(), "{} do nothing even without a sandbox:\n{}", idle.len(), idle.join("\n"));
+}
+
+#[test]
+fn a_reader_changes_nothing() {
+    let Some(support) = support_or_say("the escape suite") else { return };
+    try_all(WRITES, &support, |place| Profile::read_only(place.path("scratch")));
+}
+
+#[test]
+fn a_reader_changes_nothing_with_mounts_either() {
+    let Some(mut support) = support_or_say("the escape suite with mounts") else { return };
+    if !matches!(support.bwrap, Bwrap::Works { .. }) {
+        println!("skipped: {:?}", support.report());
+        return;
+    }
+    // As on a kernel without Landlock.
+    support.landlock = 0;
+    try_all(WRITES, &support, |place| Profile::read_only(place.path("scratch")));
+}
+
+#[test]
+fn nobody_is_reached_where_the_network_is_closed() {
+    let Some(support) = support_or_say("the closed network") else { return };
+    let closed = |place: &Place| Profile::read_only(place.path("scratch")).with_network(Network::Closed);
+    try_all(REACHES, &support, closed);
+}
