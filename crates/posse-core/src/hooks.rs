@@ -139,7 +139,14 @@ impl HookKind {
                 let words = std::iter::once(command).chain(args).map(|word| &**word);
                 words.collect::<Vec<_>>().join(" ")
             }
-            Self::Http { url, .. } => url.to_string(),
+            // Without what may be a secret: a user before the host, a key behind the path.
+            Self::Http { url, .. } => {
+                let url = url.split(['?', '#']).next().unwrap_or_default();
+                let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+                let path = rest.find('/').unwrap_or(rest.len());
+                let host = rest[..path].rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}{}", &rest[path..])
+            }
             Self::McpTool { server, tool, .. } => format!("{server}/{tool}"),
             Self::Prompt { prompt, .. } | Self::Agent { prompt, .. } => {
                 let line = prompt.lines().next().unwrap_or_default();

@@ -361,4 +361,6 @@ Stop:
         }
     }
     assert_eq!(one.iter().map(HookKind::label).collect::<Vec<_>>(), ["s/t", "x", "x y"]);
+    let http = kinds("Stop: [{hooks: [{type: http, url: 'https://me:pw@a.org:8/p@th?key=1'}]}]");
+    assert_eq!(http[0].label(), "https://a.org:8/p@th");
 }

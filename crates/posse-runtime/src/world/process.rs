@@ -44,6 +44,11 @@ pub fn command(program: impl AsRef<OsStr>, cwd: &Path) -> Command {
     command
 }
 
+/// The id of this process, for those it starts.
+pub fn own_id() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
 /// Makes this process the parent of whatever loses its own below it, and says whether that worked. Once is enough;
 /// [`Tree::start`] does it.
 ///

@@ -1,0 +1,203 @@
+//! Running hooks: who is meant by an occasion, all of them at once, and what comes of it.
+//!
+//! Knows how handlers are run and bounded: each has a deadline, each ends with the run, none can break it. What an
+//! answer means is `posse_core::hooks`'; what is done about it is the caller's.
+
+mod asked;
+mod background;
+mod command;
+mod context;
+mod http;
+mod registry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::hooks::answer::Answer;
+use posse_core::hooks::{Answered, HookEvent, HookGroup, HookKind, Merged, Occasion, merge};
+use tokio::task::JoinSet;
+
+use self::background::Background;
+use self::registry::{Entry, Roster, Work};
+
+pub use context::{
+    Callbacks, HookCx, HookMail, HookNotice, HookOutcome, Judge, McpCaller, Services, Verifier,
+};
+pub use registry::{HookCallback, HookPolicy, HookSource, PluginEnv};
+
+/// How long after its deadline a handler may take to be ended. Then it is dropped, which ends it, too.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The hooks that one run sees: the session's, and its own. Cheap to clone; what is scoped to a run is gone when the
+/// run's handle is.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    session: Arc<Roster>,
+    own: Option<Arc<Roster>>,
+    policy: Arc<HookPolicy>,
+    background: Arc<Background>,
+    clients: Arc<http::Clients>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self::new(HookPolicy::default(), [], [])
+    }
+}
+
+impl Hooks {
+    /// The hooks of a session, source by source. Earlier sources come first in everything.
+    pub fn new(
+        policy: HookPolicy,
+        groups: impl IntoIterator<Item = (Arc<HookSource>, Vec<HookGroup>)>,
+        callbacks: impl IntoIterator<Item = HookCallback>,
+    ) -> Self {
+        let mut session = Roster::default();
+        for (source, groups) in groups {
+            session.add(&policy, &source, groups, false);
+        }
+        for callback in callbacks {
+            session.add_callback(&policy, callback);
+        }
+        Self {
+            session: Arc::new(session),
+            own: None,
+            policy: Arc::new(policy),
+            background: Arc::default(),
+            clients: Arc::default(),
+        }
+    }
+
+    /// What a sub-agent sees: the session's hooks and those of its own definition, until the handle is dropped. Its
+    /// `Stop` is a `SubagentStop`. Of the hooks of the agent that started it, it sees nothing.
+    pub fn scoped(&self, source: &Arc<HookSource>, groups: Vec<HookGroup>) -> Self {
+        let mut own = Roster::default();
+        own.add(&self.policy, source, groups, true);
+        let own = (!own.is_empty()).then(|| Arc::new(own));
+        Self { own, ..self.clone() }
+    }
+
+    /// Whether nobody cares about an event. Costs nothing.
+    pub fn is_empty_for(&self, event: HookEvent) -> bool {
+        !self.session.has(event) && !self.own.as_ref().is_some_and(|own| own.has(event))
+    }
+
+    /// The file names that `FileChanged` hooks ask to be watched.
+    pub fn watched_names(&self) -> Vec<String> {
+        self.rosters().flat_map(Roster::watched_names).collect()
+    }
+
+    /// Runs everybody who is meant, side by side, and says what comes of it. Ends when the last of them has, at its
+    /// deadline at the latest, or when the run is stopped. Dropping it ends them all.
+    pub async fn fire(&self, occasion: &Occasion, cx: &HookCx) -> Merged {
+        let event = occasion.event();
+        if self.is_empty_for(event) {
+            return merge(occasion, []);
+        }
+        let selected = self.select(occasion, cx);
+        if selected.is_empty() {
+            return merge(occasion, []);
+        }
+        let name: Arc<str> = occasion.name().into();
+        let input = Arc::new(occasion.input(&cx.common));
+        let mut running = JoinSet::new();
+        let mut answers: Vec<Answered> = Vec::with_capacity(selected.len());
+        for (place, (roster, index)) in selected.into_iter().enumerate() {
+            let label = roster.entries[index].label.clone();
+            answers.push(Answered { label, answer: Answer::error("it broke off") });
+            let job = Job {
+                roster,
+                index,
+                event,
+                name: Arc::clone(&name),
+                input: Arc::clone(&input),
+                tool_use_id: occasion.tool().map(|tool| tool.id.clone()),
+                hooks: self.clone(),
+                cx: cx.clone(),
+            };
+            running.spawn(async move { (place, job.run().await) });
+        }
+        // A handler that panics leaves the answer it was given in advance.
+        while let Some(ended) = running.join_next().await {
+            if let Ok((place, answer)) = ended {
+                answers[place].answer = answer;
+            }
+        }
+        merge(occasion, answers)
+    }
+
+    /// Ends what still runs in the background. The last act of a session.
+    pub async fn shutdown(&self) {
+        self.background.shutdown().await;
+    }
+
+    fn rosters(&self) -> impl Iterator<Item = &Roster> {
+        std::iter::once(&*self.session).chain(self.own.as_deref())
+    }
+
+    /// Who is meant, each once, in the order of the configuration.
+    fn select(&self, occasion: &Occasion, cx: &HookCx) -> Vec<(Arc<Roster>, usize)> {
+        let mut selected: Vec<(Arc<Roster>, usize)> = Vec::new();
+        let rosters = std::iter::once(&self.session).chain(&self.own);
+        for roster in rosters.filter(|roster| roster.has(occasion.event())) {
+            for (index, entry) in roster.entries.iter().enumerate() {
+                let known = |(roster, index): &(Arc<Roster>, usize)| roster.entries[*index].is_same(entry);
+                if entry.is_meant(occasion, &cx.services) && !selected.iter().any(known) && entry.may_run() {
+                    selected.push((Arc::clone(roster), index));
+                }
+            }
+        }
+        selected
+    }
+}
+
+/// One handler at one occasion.
+struct Job {
+    roster: Arc<Roster>,
+    index: usize,
+    event: HookEvent,
+    name: Arc<str>,
+    input: Arc<serde_json::Value>,
+    tool_use_id: Option<String>,
+    hooks: Hooks,
+    cx: HookCx,
+}
+
+impl Job {
+    fn entry(&self) -> &Entry {
+        &self.roster.entries[self.index]
+    }
+
+    fn limit(&self) -> Duration {
+        self.entry().limit(self.event)
+    }
+
+    async fn run(self) -> Answer {
+        let (event, limit) = (self.event, self.limit());
+        let spool = Arc::clone(&self.cx.spool);
+        let world = Arc::clone(&self.cx.world);
+        let mut answer = match tokio::time::timeout(limit + PATIENCE, self.answer()).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let exit = posse_core::hooks::answer::Exit::TimedOut(limit);
+                posse_core::hooks::answer::read(event, &exit, "", "")
+            }
+        };
+        answer.cap(&mut |whole| context::keep(&spool, &world, whole));
+        answer
+    }
+
+    async fn answer(self) -> Answer {
+        match &self.entry().work {
+            Work::Configured(HookKind::Command { .. }) => command::run(self).await,
+            Work::Configured(HookKind::Http { .. }) => asked::noticed(&self, http::run(&self)).await,
+            Work::Configured(HookKind::McpTool { .. } | HookKind::Prompt { .. } | HookKind::Agent { .. }) => {
+                asked::noticed(&self, asked::run(&self)).await
+            }
+            Work::Callback { .. } => asked::callback(&self).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
