@@ -90,11 +90,9 @@ impl SettingsFile {
         let (root, mut problems) = json::parse(text);
         let root = match root {
             Some(node) if node.as_map().is_none() => {
-                problems.push(Problem::at(
-                    Rule::InvalidSetting,
-                    node.span,
-                    format!("settings are an object; this is {}", node.kind()),
-                ));
+                let text = format!("settings are an object; this is {}", node.kind());
+                // Not one setting is lost but all of them.
+                problems.push(Problem::at(Rule::InvalidSetting, node.span, text).severity(Severity::Error));
                 None
             }
             other => other,

@@ -195,6 +195,19 @@ impl Catalog {
         })
     }
 
+    /// What is wrong with settings files and the record of trust, in order.
+    pub fn settings_problems(&self) -> Vec<Diagnostic> {
+        let record = self.trust.by.as_deref();
+        let mut files: Vec<&Path> =
+            self.settings_files.iter().map(|file| &*file.file).chain(record).collect();
+        files.extend(self.unreadable.iter().map(|one| &*one.file));
+        let concerns = |one: &&Diagnostic| files.contains(&&*one.file);
+        let mut found: Vec<Diagnostic> = self.registry.diagnostics.iter().filter(concerns).cloned().collect();
+        found.extend(self.unreadable.iter().filter(|one| !self.registry.diagnostics.contains(one)).cloned());
+        found.sort_by(|a, b| (&a.file, a.location, a.rule).cmp(&(&b.file, b.location, b.rule)));
+        found
+    }
+
     /// The hooks and MCP servers that the project's agents bring along, in words.
     pub fn agents_waiting_for_trust(&self) -> (Vec<String>, Vec<String>) {
         let agents = self.registry.active.iter().filter(|agent| agent.source.origin == Origin::Project);

@@ -7,6 +7,7 @@ pub mod ask;
 pub mod catalog;
 pub mod context;
 pub mod hooks;
+pub mod doctor;
 pub mod launch;
 pub mod model;
 pub mod net;

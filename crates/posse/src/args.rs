@@ -75,6 +75,20 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show every setting in force, who set it, and what it overrode
+    ///
+    /// Values add up from the user's, the project's and the administrator's files; what does not count is shown with
+    /// the reason. Values of variables that look like secrets are not shown.
+    Config(ConfigArgs),
+    /// Trust a folder: let its allow rules, hooks and MCP servers count
+    ///
+    /// Shows what that makes count, then records it where other tools look too. Without a path: this repository, or
+    /// the working directory. Rules that deny or ask always count.
+    Trust(TrustArgs),
+    /// Say what works here and what does not, with what to do about it
+    ///
+    /// Exit code 0 if nothing is broken, 1 otherwise.
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     ///
     /// For example, for bash: posse completions bash > ~/.local/share/bash-completion/completions/posse
@@ -82,6 +96,50 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// `posse config`.
+#[derive(Debug, clap::Args)]
+pub struct ConfigArgs {
+    /// Only this setting, or those below it: model, permissions, env.PATH
+    pub key: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// `posse trust`.
+#[derive(Debug, clap::Args)]
+pub struct TrustArgs {
+    /// The folder; default: this repository, or the working directory
+    pub path: Option<PathBuf>,
+    /// Take the trust back
+    #[arg(long)]
+    pub revoke: bool,
+    /// Only show what would count
+    #[arg(long, conflicts_with = "revoke")]
+    pub show: bool,
+    /// List the folders that are trusted
+    #[arg(long, conflicts_with_all = ["path", "revoke", "show"])]
+    pub list: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `posse doctor`.
+#[derive(Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// Do not touch the network
+    #[arg(long)]
+    pub offline: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
 }
 
 /// `posse demo`.

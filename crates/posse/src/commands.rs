@@ -2,11 +2,14 @@
 
 mod agents;
 mod completions;
+mod config;
 mod demo;
+mod doctor;
 mod explain;
 mod lint;
 mod run;
 mod sessions;
+mod trust;
 
 use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;
@@ -29,6 +32,9 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
         Command::Explain(args) => explain::run(&args, world, terminal),
         Command::Demo(args) => demo::run(&args, world, terminal),
         Command::Sessions { json } => sessions::run(json, world, terminal),
+        Command::Config(args) => config::run(&args, world, terminal),
+        Command::Trust(args) => trust::run(&args, world, terminal),
+        Command::Doctor(args) => doctor::run(&args, world, terminal),
         Command::Completions { shell } => completions::run(shell, terminal),
     }
 }

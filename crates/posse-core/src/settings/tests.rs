@@ -563,3 +563,206 @@ fn a_project_may_not_bring_a_command_that_prints_keys() {
         assert!(lines.len() == 1 && lines[0].contains("invalid-setting"), "{lines:?}");
     }
 }
+
+// ── The table ──
+
+/// A value the shape does not take, if there is one.
+fn not_taken(shape: Shape) -> Option<&'static str> {
+    match shape {
+        Shape::Text | Shape::Disable => Some("7"),
+        Shape::Flag | Shape::Count | Shape::Choice(_) => Some("\"maybe\""),
+        Shape::Rules => Some("7"),
+        Shape::Texts | Shape::List => Some("\"one\""),
+        Shape::Group | Shape::Values | Shape::Flags | Shape::Object | Shape::Either(_) => Some("7"),
+        Shape::Hooks | Shape::Any => None,
+    }
+}
+
+/// A value the shape takes.
+fn taken(shape: Shape) -> String {
+    match shape {
+        Shape::Text => "\"x\"".into(),
+        Shape::Flag => "true".into(),
+        Shape::Count => "3".into(),
+        Shape::Choice(words) => format!("{:?}", words[0]),
+        Shape::Disable => "\"disable\"".into(),
+        Shape::Texts | Shape::Rules | Shape::List => "[]".into(),
+        Shape::Hooks | Shape::Group | Shape::Values | Shape::Flags | Shape::Object => "{}".into(),
+        Shape::Either(shapes) => taken(shapes[0]),
+        Shape::Any => "null".into(),
+    }
+}
+
+/// A file that sets one key, the value in line 2, and the column the value stands in.
+fn one_key(name: &str, value: &str) -> (String, usize) {
+    let parts: Vec<&str> = name.split('.').collect();
+    let open: String = parts.iter().map(|part| format!("\"{part}\": {{")).collect();
+    let open = open.strip_suffix('{').unwrap_or(&open);
+    (format!("{{\n{open}{value}{}", "}".repeat(parts.len())), open.len() + 1)
+}
+
+#[test]
+fn every_key_takes_its_shape_and_reports_another_where_it_stands() {
+    for key in KEYS {
+        let (text, _) = one_key(key.name, &taken(key.shape));
+        let (good, _) = file(Layer::Managed, &text);
+        let (settings, problems) = merge(&[good], FolderTrust::Trusted);
+        assert!(problems.is_empty() && settings.unsound.is_empty(), "{text}: {problems:?}");
+        let Some(wrong) = not_taken(key.shape) else { continue };
+        let (text, column) = one_key(key.name, wrong);
+        for layer in [Layer::User, Layer::Managed] {
+            let (settings, problems) = merge(&[file(layer, &text).0], FolderTrust::Trusted);
+            let may_set = key.setters == Setters::Anyone || layer == Layer::Managed;
+            let at = problems.iter().map(|one| one.location.map(|at| (at.line, at.column as usize)));
+            let place = if may_set || key.setters == Setters::NotProject { Some((2, column)) } else { None };
+            if let Some(place) = place {
+                assert_eq!(at.collect::<Vec<_>>(), [Some(place)], "{text}: {problems:?}");
+                assert!(problems[0].text.starts_with(&format!("`{}` takes ", key.name)), "{problems:?}");
+            } else {
+                assert!(problems[0].text.contains("only in managed settings"), "{problems:?}");
+            }
+            let denies = matches!(key.name, "permissions" | "permissions.deny");
+            let stops = denies || (layer == Layer::Managed && key.used);
+            assert_eq!(!settings.unsound.is_empty(), stops, "{} in {}", key.name, layer.word());
+        }
+    }
+}
+
+#[test]
+fn the_table_is_in_order() {
+    for (place, key) in KEYS.iter().enumerate() {
+        assert!(!KEYS[..place].iter().any(|earlier| earlier.name == key.name), "{} stands twice", key.name);
+        assert!(key.does.ends_with('.'), "{}", key.name);
+        if let Some((group, _)) = key.name.rsplit_once('.') {
+            let group = find_key(group).unwrap_or_else(|| panic!("{group} is not in the table"));
+            assert_eq!(group.shape, Shape::Group, "{}", key.name);
+        }
+    }
+    for mode in Mode::ALL {
+        let shape = find_key("permissions.defaultMode").unwrap().shape;
+        assert!(matches!(shape, Shape::Choice(words) if words.contains(&mode.name())), "{mode:?}");
+    }
+}
+
+#[test]
+fn keys_nobody_knows_are_told_from_slips_and_notes() {
+    let said = |text: &str| {
+        let (_, problems) = merge(&[file(Layer::User, text).0], FolderTrust::Trusted);
+        let word =
+            |one: &Diagnostic| format!("{} {}", one.severity.word(), one.hint.clone().unwrap_or_default());
+        problems.iter().map(word).collect::<Vec<_>>().join("; ")
+    };
+    for (text, want) in [
+        (r#"{"modle": 1}"#, "warning did you mean `model`?"),
+        (r#"{"permissions": {"dney": []}}"#, "warning did you mean `deny`?"),
+        (r#"{"permissions": {"bash": {"deny": []}}}"#, "warning "),
+        (r#"{"deny": []}"#, "warning it belongs at `permissions.deny`"),
+        (r#"{"allowedDomains": []}"#, "warning it belongs at `sandbox.network.allowedDomains`"),
+        (r#"{"claudeFlow": {}}"#, "note "),
+        (r##"{"_comment": 1, "//": 2, "$schema": "x", "# why": 3}"##, ""),
+    ] {
+        assert_eq!(said(text), want, "{text}");
+    }
+}
+
+// ── Rules that allow and ask, hooks, trust ──
+
+#[test]
+fn rules_that_allow_or_ask_are_dropped_when_malformed_and_doubted_when_they_match_nothing() {
+    for (behavior, nothing) in [("allow", "allows nothing"), ("ask", "asks for nothing")] {
+        let text = format!(
+            r#"{{"permissions": {{"{behavior}": ["Bash(rm", 5, "", "Frob", "Read", "Agent(Ex*)", "mcp__x__y", {{"name": "Bash", "ruleContent": 5}}]}}}}"#
+        );
+        let lines = said(&[(Layer::User, &text)]);
+        let kept: Vec<&String> = lines.iter().filter(|line| !line.starts_with('!')).collect();
+        let want =
+            ["Frob", "Read", "Agent(Ex*)", "mcp__x__y"].map(|rule| format!("{behavior} {rule} [user]"));
+        assert_eq!(kept, want.iter().collect::<Vec<_>>());
+        let problems = lines.iter().filter(|line| line.starts_with('!')).count();
+        assert_eq!(problems, 6, "{lines:#?}");
+        assert!(lines.iter().any(|line| line.contains(nothing)), "{lines:#?}");
+        assert!(!lines.iter().any(|line| line.contains(MENDED)), "{lines:#?}");
+    }
+}
+
+#[test]
+fn only_the_administrators_rules_count_where_he_says_so() {
+    check(
+        &[
+            (Layer::User, r#"{"permissions": {"allow": ["Read"], "deny": ["Bash"]}}"#),
+            (
+                Layer::Managed,
+                r#"{"allowManagedPermissionRulesOnly": true, "permissions": {"ask": ["Edit"]}}"#,
+            ),
+        ],
+        &["ask Edit [managed]", "managed rules only [managed]", "- allow Read [user]", "- deny Bash [user]"],
+    );
+}
+
+#[test]
+fn hooks_add_up_and_are_switched_off_by_those_who_may() {
+    let hook = |command: &str, more: &str| {
+        format!(
+            r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{command}"}}]}}]}}{more}}}"#
+        )
+    };
+    let (user, managed) = (hook("u", ""), hook("m", ""));
+    check(
+        &[(Layer::User, &user), (Layer::Managed, &managed)],
+        &["hook Stop: u [user]", "hook Stop: m [managed]"],
+    );
+    let off = hook("u", r#", "disableAllHooks": true"#);
+    check(
+        &[(Layer::User, &off), (Layer::Managed, &managed)],
+        &["hook Stop: m [managed]", "no hooks [user]", "- Stop: u [user]"],
+    );
+    let off = hook("m", r#", "disableAllHooks": true"#);
+    check(
+        &[(Layer::User, &user), (Layer::Managed, &off)],
+        &["no hooks [managed]", "- Stop: u [user]", "- Stop: m [managed]"],
+    );
+    let only = hook("m", r#", "allowManagedHooksOnly": true"#);
+    check(
+        &[(Layer::User, &user), (Layer::Managed, &only)],
+        &["hook Stop: m [managed]", "managed hooks only [managed]", "- Stop: u [user]"],
+    );
+}
+
+#[test]
+fn a_folder_nobody_trusts_only_takes_away() {
+    let own = r#"{
+  "permissions": {"allow": ["Bash"], "ask": ["Edit"], "deny": ["Read"], "additionalDirectories": ["/x"], "defaultMode": "acceptEdits"},
+  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]},
+  "env": {"PATH": "/x", "NODE_ENV": "test", "ANTHROPIC_BASE_URL": "http://x", "ANTHROPIC_MODEL": "m"},
+  "disableAllHooks": true,
+  "sandbox": {"enabled": false, "excludedCommands": ["git"], "filesystem": {"denyRead": ["/secret"], "allowWrite": ["/"]}}
+}"#;
+    let user = r#"{"sandbox": {"enabled": true}, "permissions": {"defaultMode": "plan"}}"#;
+    for layer in [Layer::Project, Layer::Local] {
+        let files = [file(Layer::User, user).0, file(layer, own).0];
+        let (settings, problems) = merge(&files, FolderTrust::Untrusted);
+        assert_eq!(problems, []);
+        let rules: Vec<&str> = settings.rules.iter().map(|rule| &*rule.text).collect();
+        assert_eq!(rules, ["Edit", "Read"]);
+        let env: Vec<&str> = settings.env.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(env, ["NODE_ENV", "ANTHROPIC_MODEL"]);
+        assert_eq!(settings.default_mode.map(|set| set.value), Some(Mode::Plan));
+        assert!(settings.hooks.is_empty() && settings.hooks_off.is_none());
+        assert_eq!(settings.sandbox.enabled.map(|set| set.value), Some(true));
+        assert_eq!(settings.sandbox.deny_read.len(), 1);
+        assert!(settings.sandbox.allow_write.is_empty() && settings.sandbox.excluded_commands.is_empty());
+        assert!(settings.additional_directories.is_empty());
+        assert_eq!(settings.ignored.len(), 10);
+        assert!(settings.ignored.iter().all(|one| one.location.is_some()));
+        let (settings, _) = merge(&files, FolderTrust::Trusted);
+        assert_eq!(
+            (settings.rules.len(), settings.env.len(), settings.ignored.len()),
+            (3, 4, 1),
+            "the hook is off"
+        );
+    }
+    for layer in [Layer::User, Layer::Flag, Layer::Managed] {
+        let (settings, _) = merge(&[file(layer, own).0], FolderTrust::Untrusted);
+        assert_eq!((settings.rules.len(), settings.env.len()), (3, 4), "not the folder's to be trusted");
+    }
+}

@@ -49,7 +49,11 @@ fn unknown(entry: &Entry, path: &str, name: &str) -> Option<Problem> {
         return None;
     }
     let text = format!("no setting is called `{name}`; it is ignored");
-    let problem = Problem::at(Rule::UnknownSetting, entry.key_span, text);
+    let mut problem = Problem::at(Rule::UnknownSetting, entry.key_span, text);
+    if !path.is_empty() {
+        // Nobody else keeps keys in there: whoever wrote this expects something of it.
+        problem = problem.severity(Severity::Warning);
+    }
     let beside = |key: &&Key| match key.name.rsplit_once('.') {
         Some((parent, _)) => parent == path,
         None => path.is_empty(),

@@ -160,7 +160,8 @@ pub fn lint(found: &[Diagnostic], catalog: &Catalog) -> Value {
     })
 }
 
-fn diagnostic(one: &Diagnostic) -> Value {
+/// One problem.
+pub fn diagnostic(one: &Diagnostic) -> Value {
     json!({
         "rule": one.rule.info().id,
         "severity": one.severity.word(),

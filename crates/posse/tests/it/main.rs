@@ -1,7 +1,9 @@
 //! The one end-to-end binary: posse as a user runs it, in a world of its own.
 
 mod agents;
+mod config;
 mod docs;
+mod doctor;
 mod explain;
 mod http;
 mod lint;
@@ -9,6 +11,7 @@ mod openai_client;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod trust;
 mod usage;
 
 use posse_testkit::TestEnv;

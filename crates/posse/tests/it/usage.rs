@@ -11,6 +11,9 @@ fn help_is_complete_and_goes_to_standard_output() {
         &["agents", "list", "--help"],
         &["lint", "--help"],
         &["explain", "--help"],
+        &["config", "--help"],
+        &["trust", "--help"],
+        &["doctor", "--help"],
     ] {
         let help = env.posse(args).success();
         assert!(help.contains("Usage: posse"), "{help}");
