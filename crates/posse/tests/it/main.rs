@@ -12,6 +12,7 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod trust;
+mod shell_judgement;
 mod usage;
 
 use posse_testkit::TestEnv;
