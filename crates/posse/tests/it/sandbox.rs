@@ -1,7 +1,10 @@
 //! The sandbox, by trying to get out of it: what is outside must look the same afterwards, and the same attempt without
 //! a sandbox must show, so that no test passes because its attempt never worked.
 
+mod bash;
+mod hosts;
 mod ways;
+mod work;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -52,8 +55,7 @@ fn support_or_say(test: &str) -> Option<Support> {
 /// Folders outside and a scratch folder, with a process outside.
 struct Place {
     root: tempfile::TempDir,
-    keeper: Child,
-    input: Option<ChildStdin>,
+    keeper: Option<(Child, ChildStdin)>,
     facts: Vec<(String, String)>,
 }
 
@@ -67,13 +69,30 @@ fn command(program: impl AsRef<std::ffi::OsStr>, cwd: &Path) -> Command {
 }
 
 impl Place {
+    /// With a process outside.
     fn new() -> Self {
+        let mut place = Self::without_keeper();
+        place.start_keeper();
+        place
+    }
+
+    /// With a process outside if the attempt knows of one; starting it takes longer than most attempts.
+    fn for_way(way: &Way) -> Self {
+        let words = ["keeper", "KEEPER", "sockets", "tcp", "udp", "TCP"];
+        if words.iter().any(|word| way.attempt.contains(word)) { Self::new() } else { Self::without_keeper() }
+    }
+
+    fn without_keeper() -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let at = |name: &str| root.path().join(name);
-        for folder in ["scratch", "sockets", "outside/dir", "outside/empty", "outside/home", "outside/repo"] {
+        for folder in ["scratch", "sockets", "outside/dir", "outside/empty", "outside/home"] {
             std::fs::create_dir_all(at(folder)).expect("a folder");
         }
-        for file in ["victim.txt", "held.txt", "fd.txt", "dir/inner.txt", "home/.bashrc"] {
+        for folder in ["outside/repo/src", "outside/repo/.claude"] {
+            std::fs::create_dir_all(at(folder)).expect("a folder");
+        }
+        let settings = "repo/.claude/settings.json";
+        for file in ["victim.txt", "held.txt", "fd.txt", "dir/inner.txt", "home/.bashrc", settings] {
             std::fs::write(at("outside").join(file), "before\n").expect("a file");
         }
         std::os::unix::fs::symlink("victim.txt", at("outside/link")).expect("a link");
@@ -81,9 +100,14 @@ impl Place {
             let status = command("git", &at("outside")).args(["init", "-q", "repo"]).status();
             assert!(status.expect("git").success());
         }
-        let mut keeper = command("python3", &at("outside"))
+        let facts = ["KEEPER", "FLAG", "HELD", "TCP", "UDP", "SOCKETS"].map(|name| (name.into(), "0".into()));
+        Self { root, keeper: None, facts: facts.into() }
+    }
+
+    fn start_keeper(&mut self) {
+        let mut keeper = command("python3", &self.path("outside"))
             .args(["-c", KEEPER])
-            .arg(at("sockets"))
+            .arg(self.path("sockets"))
             .stdin(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
@@ -91,9 +115,9 @@ impl Place {
         let mut line = String::new();
         BufReader::new(keeper.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
         let fact = |fact: &str| fact.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let facts = line.split_whitespace().filter_map(fact).collect();
-        let input = keeper.stdin.take();
-        Self { root, keeper, input, facts }
+        self.facts = line.split_whitespace().filter_map(fact).collect();
+        let input = keeper.stdin.take().expect("a pipe");
+        self.keeper = Some((keeper, input));
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -132,16 +156,20 @@ impl Place {
 
     /// Lets the process outside finish what it was asked for, and looks.
     fn look(&mut self) -> Look {
-        drop(self.input.take());
-        self.keeper.wait().expect("the keeper ends");
+        if let Some((mut keeper, input)) = self.keeper.take() {
+            drop(input);
+            keeper.wait().expect("the keeper ends");
+        }
         look(&self.path("outside"))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = self.keeper.kill();
-        let _ = self.keeper.wait();
+        if let Some((keeper, _)) = &mut self.keeper {
+            let _ = keeper.kill();
+            let _ = keeper.wait();
+        }
     }
 }
 
@@ -175,13 +203,9 @@ fn look(folder: &Path) -> Look {
                 let content = std::fs::read(&path).expect("a file");
                 text += &format!(" {attribute:?} {flags:?} {}", String::from_utf8_lossy(&content));
             }
-            seen.insert(
-                path.strip_prefix(folder.ancestors().last().unwrap_or(&folder)).unwrap_or(&path).into(),
-                text,
-            );
+            seen.insert(path, text);
         }
     }
-    // Two places differ in their root's name and in their times.
     seen
 }
 
@@ -208,57 +232,131 @@ fn possible(way: &Way) -> Result<(), String> {
     }
 }
 
-/// Tries every way with and without a sandbox.
-fn try_all(ways: &[Way], support: &Support, profile: impl Fn(&Place) -> Profile) {
+/// Tries a way; what changed that must not, and what it said.
+fn changed_by(
+    place: &mut Place,
+    way: &Way,
+    sandbox: Option<&Sandbox>,
+    may_change: Allowed,
+) -> (Vec<String>, String) {
+    let before = look(&place.path("outside"));
+    let said = place.attempt(way, sandbox);
+    let mut changed = changes(&before, &place.look());
+    changed.retain(|name| !may_change(name));
+    (changed, said)
+}
+
+/// Whether a path outside may change.
+type Allowed = fn(&str) -> bool;
+
+/// Tries every way without a sandbox, and with one of each kind.
+fn try_all(ways: &[Way], kinds: &[Support], profile: fn(&Place) -> Profile, may_change: Allowed) {
     let (mut escapes, mut idle, mut tried) = (Vec::new(), Vec::new(), 0);
     for way in ways {
         if let Err(reason) = possible(way) {
             println!("not tried: {}: {reason}", way.name);
             continue;
         }
-        tried += 1;
-        let mut free = Place::new();
-        let before = look(&free.path("outside"));
-        let said = free.attempt(way, None);
-        if changes(&before, &free.look()).is_empty() {
+        let (changed, said) = changed_by(&mut Place::for_way(way), way, None, may_change);
+        if changed.is_empty() {
             idle.push(format!("{}: {said}", way.name));
         }
-        let mut place = Place::new();
-        let sandbox = Sandbox::new(profile(&place), support, POSSE).expect("a sandbox");
-        let before = look(&place.path("outside"));
-        let said = place.attempt(way, Some(&sandbox));
-        let changed = changes(&before, &place.look());
-        if !changed.is_empty() {
-            escapes.push(format!("{}: {changed:?} {said}", way.name));
+        for support in kinds {
+            tried += 1;
+            let mut place = Place::for_way(way);
+            let sandbox = Sandbox::new(profile(&place), support, POSSE).expect("a sandbox");
+            let (changed, said) = changed_by(&mut place, way, Some(&sandbox), may_change);
+            if !changed.is_empty() {
+                escapes.push(format!("{}: {changed:?} {said} {support:?}", way.name));
+            }
+            assert!(!said.contains("posse: ") && !said.contains("bwrap: "), "{}: {said}", way.name);
         }
-        assert!(!said.contains("posse:"), "{}: {said}", way.name);
     }
-    println!("{tried} ways tried");
+    println!("{tried} attempts, {} escapes", escapes.len());
     assert!(escapes.is_empty(), "{} escapes:\n{}", escapes.len(), escapes.join("\n"));
     assert!(idle.is_empty(), "{} do nothing even without a sandbox:\n{}", idle.len(), idle.join("\n"));
+}
+
+/// What can hold a reader: the kernel, and mounts as on a kernel without Landlock.
+fn kinds_for_readers(support: &Support) -> Vec<Support> {
+    let mut kinds = Vec::new();
+    kinds.extend((support.landlock >= 3).then(|| support.clone()));
+    let mounts = matches!(support.bwrap, Bwrap::Works { .. });
+    kinds.extend(mounts.then(|| Support { landlock: 0, ..support.clone() }));
+    kinds
+}
+
+fn reader(place: &Place) -> Profile {
+    Profile::read_only(place.path("scratch"))
 }
 
 #[test]
 fn a_reader_changes_nothing() {
     let Some(support) = support_or_say("the escape suite") else { return };
-    try_all(WRITES, &support, |place| Profile::read_only(place.path("scratch")));
-}
-
-#[test]
-fn a_reader_changes_nothing_with_mounts_either() {
-    let Some(mut support) = support_or_say("the escape suite with mounts") else { return };
-    if !matches!(support.bwrap, Bwrap::Works { .. }) {
-        println!("skipped: {:?}", support.report());
-        return;
-    }
-    // As on a kernel without Landlock.
-    support.landlock = 0;
-    try_all(WRITES, &support, |place| Profile::read_only(place.path("scratch")));
+    try_all(WRITES, &kinds_for_readers(&support), reader, |_| false);
 }
 
 #[test]
 fn nobody_is_reached_where_the_network_is_closed() {
     let Some(support) = support_or_say("the closed network") else { return };
-    let closed = |place: &Place| Profile::read_only(place.path("scratch")).with_network(Network::Closed);
-    try_all(REACHES, &support, closed);
+    let closed = |place: &Place| reader(place).with_network(Network::Closed);
+    try_all(REACHES, &kinds_for_readers(&support), closed, |_| false);
+}
+
+/// A sandbox that let nothing through at all would pass every test above.
+#[test]
+fn a_reader_can_read_and_use_its_scratch_folder() {
+    let Some(support) = support_or_say("what a reader can do") else { return };
+    let cases = [
+        ("cat victim.txt", "before\n"),
+        ("cat < victim.txt | tr a-z A-Z", "BEFORE\n"),
+        ("echo x > /dev/null; echo $?", "0\n"),
+        ("echo x > $TMPDIR/f && mv $TMPDIR/f $TMPDIR/g && cat $TMPDIR/g", "x\n"),
+        ("mkdir -p $TMPDIR/a/b && ln -s b $TMPDIR/a/c && ls $TMPDIR/a", "b\nc\n"),
+        ("cat <<X\nhere\nX", "here\n"),
+        ("cat <(echo sub) > >(cat); wait $!", "sub\n"),
+        ("f=$(mktemp) && echo made > $f && cat $f", "made\n"),
+        ("git -C repo status --short -uno && echo clean", "clean\n"),
+        ("ls / > /dev/null && test -r /etc/passwd && echo read", "read\n"),
+        ("sleep 100 & kill $! && wait $!; echo $?", "143\n"),
+        ("python3 -c 'import asyncio; asyncio.run(asyncio.sleep(0)); print(1)'", "1\n"),
+        ("bash -c 'echo $0'; nonsense 2>&1 | grep -o 'not found'", "bash\nnot found\n"),
+        ("exit 7", ""),
+    ];
+    for support in kinds_for_readers(&support) {
+        let place = Place::without_keeper();
+        let sandbox = Sandbox::new(reader(&place), &support, POSSE).expect("a sandbox");
+        for (attempt, expected) in cases {
+            let way = Way { name: "", with: With::Shell, needs: Needs::Programs(&[]), attempt };
+            let said = place.attempt(&way, Some(&sandbox));
+            let code = if attempt == "exit 7" { 7 } else { 0 };
+            assert_eq!(said, format!("exit status: {code} {expected}"), "{attempt} {support:?}");
+        }
+    }
+}
+
+#[test]
+fn an_order_that_cannot_be_held_runs_nothing() {
+    let env = super::env();
+    let order = r#"{"landlock":true,"writable":["FOLDER"],"protected":[],"unreadable":[],"read_only":true,
+        "freeze_metadata":true,"private_dev":false,"reach":"anybody","local_sockets":false}"#;
+    std::os::unix::fs::symlink("/", env.path("link")).unwrap();
+    let through_a_link = order.replace("FOLDER", env.path("link/etc").to_str().unwrap());
+    let bad: [&[&str]; 6] = [
+        &[],
+        &["{}", "--", "touch", "ran"],
+        &["nonsense", "--", "touch", "ran"],
+        &["{}", "touch", "ran"],
+        &[&through_a_link, "--", "touch", "ran"],
+        &[&through_a_link, "--"],
+    ];
+    for args in bad {
+        let output = env.posse(&[&["__confine"], args].concat());
+        assert_eq!((output.code, output.stdout.as_str()), (Some(125), ""), "{args:?}");
+        assert!(output.stderr.starts_with("posse: the "), "{}", output.stderr);
+        assert!(!env.path("project/ran").exists(), "{args:?}");
+    }
+    for args in [["--help"].as_slice(), &["agents", "--help"]] {
+        assert!(!env.posse(args).success().contains("confine"));
+    }
 }

@@ -278,3 +278,38 @@ s.sendto(b'GET', 0x20000000, ('127.0.0.1', tcp))",
     ),
     sh("tcp by the shell", "exec 3<>/dev/tcp/127.0.0.1/$TCP"),
 ];
+
+/// Against those who work in `repo`: what is run from there, and everything beside it.
+pub(super) const WORK_AROUNDS: &[Way] = &[
+    sh("new hook", "echo x > repo/.git/hooks/pre-commit"),
+    sh("hook by a link", "ln -s /bin/true repo/.git/hooks/post-commit"),
+    sh("hook by a move", "echo x > repo/src/x && mv repo/src/x repo/.git/hooks/pre-push"),
+    sh("hook of another name", "echo x > repo/src/../.git/hooks/pre-commit"),
+    using(&["git"], "git config", "git -C repo config a.b c"),
+    sh("config", "echo x >> repo/.git/config"),
+    sh("config over", "cp repo/.git/config repo/src/c; mv -f repo/src/c repo/.git/config"),
+    sh("settings", "echo {} > repo/.claude/settings.json"),
+    sh("settings that are not there", "echo {} > repo/.claude/settings.local.json"),
+    sh("agents", "mkdir -p repo/.claude/agents && : > repo/.claude/agents/a.md"),
+    sh("folder moved away", "mv repo/.claude repo/old"),
+    sh("folder removed", "rm -rf repo/.claude"),
+    sh("repository moved away", "mv repo/.git repo/old && cp -r repo/old repo/.git"),
+    sh("hooks moved away", "mv repo/.git/hooks repo/.git/old"),
+    sh("project moved away", "mv repo elsewhere"),
+    sh("beside the project", "echo x > victim.txt"),
+    sh("above the project", "cd repo && echo x > ../new"),
+    sh("out by a link", "ln -s $PWD/victim.txt repo/src/l; echo x > repo/src/l"),
+    sh("out by a hard link", "ln victim.txt repo/src/l && echo x > repo/src/l"),
+    sh("out by a move", "echo x > repo/src/y; mv repo/src/y victim.txt"),
+    sh("signal", "kill -USR1 $KEEPER"),
+    py("local socket", "socket.socket(socket.AF_UNIX).connect(sockets + '/stream')"),
+    root("bind mount", "unshare -m sh -c 'mount --bind repo/src empty && : > dir/new'"),
+];
+
+/// Where mounts hold them too, what is written about files outside.
+pub(super) const WORK_AROUNDS_OF_MOUNTS: &[Way] = &[
+    sh("chmod", "chmod 777 victim.txt"),
+    root("chown", "chown 1:1 victim.txt"),
+    sh("times", "touch -d 2001-01-01 victim.txt"),
+    root("unmount", "umount repo/.git/hooks; chmod 700 home"),
+];
