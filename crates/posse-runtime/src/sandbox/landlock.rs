@@ -86,7 +86,10 @@ impl Rules {
         }
         // Names stay visible: a folder that cannot be listed cannot be passed through by many programs either.
         self.grant(Path::new("/"), AccessFs::ReadDir.into())?;
-        cover(Path::new("/"), unreadable).iter().try_for_each(|path| self.grant(path, read))
+        // A disk or the memory, read as a whole, would show every file.
+        let whole = ["/dev", "/proc/kcore"].map(PathBuf::from);
+        let holes: Vec<PathBuf> = unreadable.iter().cloned().chain(whole).collect();
+        cover(Path::new("/"), &holes).iter().try_for_each(|path| self.grant(path, read))
     }
 
     fn writing(&mut self, order: &Order) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Giving up what a process holds besides access to files: open descriptors, capabilities, the way to get new ones.
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
     set_capabilities, set_no_new_privs,
@@ -23,7 +23,10 @@ pub(super) fn drop(order: &Order) -> Result<(), String> {
     // A dump is written by others, with their rights. One byte, and not none, also keeps it from a program that
     // collects them.
     let no_dump = Rlimit { current: Some(1), maximum: Some(1) };
-    setrlimit(Resource::Core, no_dump).map_err(|error| format!("core dumps stay on: {error}"))?;
+    // Where nothing is allowed already, one byte would be more.
+    if getrlimit(Resource::Core).maximum != Some(0) {
+        setrlimit(Resource::Core, no_dump).map_err(|error| format!("core dumps stay on: {error}"))?;
+    }
     let keep = if order.read_only { READING } else { WORKING };
     drop_capabilities(keep).map_err(|error| format!("capabilities cannot be dropped: {error}"))?;
     set_no_new_privs(true).map_err(|error| format!("new privileges cannot be ruled out: {error}"))

@@ -35,12 +35,17 @@ pub(super) fn resolve(profile: &Profile, with_mounts: bool) -> Result<Resolved, 
 
     let mut guard = Guard { with_mounts, protected: Vec::new(), uncreated: Vec::new(), linked: Vec::new() };
     for path in &profile.protected {
-        let inside = roots.iter().find_map(|(written, real)| {
+        // As it is written, so that a link on the way is noticed; else wherever it leads to.
+        let as_written = roots.iter().find_map(|(written, real)| {
             let rest = path.strip_prefix(written).or_else(|_| path.strip_prefix(real)).ok()?;
-            Some((real, rest))
+            Some((real, rest.to_owned()))
         });
-        if let Some((root, rest)) = inside {
-            guard.protect(root, rest);
+        let as_it_is = || {
+            let place = real_place(path);
+            roots.iter().find_map(|(_, real)| Some((real, place.strip_prefix(real).ok()?.to_owned())))
+        };
+        if let Some((root, rest)) = as_written.or_else(as_it_is) {
+            guard.protect(root, &rest);
         }
     }
     let Guard { mut protected, uncreated, linked, .. } = guard;
@@ -117,6 +122,17 @@ impl Guard {
         } else if !self.protected.iter().any(|done| path.starts_with(done)) {
             self.uncreated.push(path.to_owned());
         }
+    }
+}
+
+/// Where a path is or would be, with every link on the way followed.
+fn real_place(path: &Path) -> PathBuf {
+    let mut above = path.ancestors();
+    let found = above.find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+    match found {
+        Some((real, rest)) if rest.as_os_str().is_empty() => real,
+        Some((real, rest)) => real.join(rest),
+        None => path.to_owned(),
     }
 }
 

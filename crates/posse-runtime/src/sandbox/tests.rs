@@ -96,6 +96,16 @@ fn paths_are_resolved_once_and_without_links() {
 }
 
 #[test]
+fn what_is_protected_is_found_under_another_name() {
+    let place = Place::new();
+    std::os::unix::fs::symlink(place.path("."), place.path("other")).unwrap();
+    let mut profile = place.worker();
+    profile.protected = vec![place.path("other/p/.git/config"), place.path("q/elsewhere")];
+    let found = resolve::resolve(&profile, true).unwrap();
+    assert_eq!(found.protected, [place.path("p/.git/config")]);
+}
+
+#[test]
 fn what_is_protected_and_missing_gets_an_empty_folder_or_is_named() {
     let place = Place::new();
     std::fs::remove_dir(place.path("p/.git/hooks")).unwrap();

@@ -11,6 +11,8 @@ def mark(name):
     open(os.path.join(folder, "reached-by-" + name), "w").close()
 
 
+# Anybody may trace it, also where only parents may (PR_SET_PTRACER).
+ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)
 signal.signal(signal.SIGUSR1, lambda *_: mark("signal"))
 flag = ctypes.create_string_buffer(8)
 held = os.open("held.txt", os.O_WRONLY | os.O_APPEND)

@@ -49,6 +49,31 @@ const fn root_py(name: &'static str, attempt: &'static str) -> Way {
     Way { name, with: With::Python, needs: Needs::Root, attempt }
 }
 
+/// What systems, file systems and containers refuse to everybody: there, these prove nothing.
+pub(super) const SELDOM_POSSIBLE: &[&str] = &[
+    "setfattr",
+    "chattr",
+    "fallocate",
+    "fchmodat2",
+    "nameless file",
+    "mknod",
+    "mount of one's own",
+    "user of one's own",
+    "bind mount",
+    "unmount",
+    "chroot",
+    "another user",
+    "by handle",
+    "io_uring",
+    "memory by /proc",
+    "memory by process_vm_writev",
+    "ptrace",
+    "descriptor of another",
+    "tcp by the other family",
+    "tcp by many ways",
+    "tcp by its first bytes",
+];
+
 /// Against everybody who may only read.
 pub(super) const WRITES: &[Way] = &[
     // Content.
