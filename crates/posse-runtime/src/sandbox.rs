@@ -38,6 +38,8 @@ use self::resolve::Resolved;
 const GUARDS_FILES: u8 = 3;
 /// From which it has rules for TCP.
 const GUARDS_TCP: u8 = 4;
+/// From which it has rules for requests to devices.
+const GUARDS_DEVICES: u8 = 5;
 /// From which it keeps signals in.
 const GUARDS_SIGNALS: u8 = 6;
 
@@ -254,6 +256,10 @@ fn known_weaknesses(profile: &Profile, support: &Support, order: &Order) -> Vec<
     add(
         order.landlock && !mounts && support.landlock < GUARDS_SIGNALS,
         "this kernel lets a command send signals to other processes of the user (Linux 6.12 does not)",
+    );
+    add(
+        order.landlock && !mounts && support.landlock < GUARDS_DEVICES,
+        "this kernel lets a command send requests to every device it can read (Linux 6.10 does not)",
     );
     add(
         matches!(profile.network, Network::Only(_)),

@@ -67,18 +67,18 @@ async fn through(request: &str, listed: &str) -> (String, String) {
     let mut peer = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
     peer.write_all(request.replace("PORT", &port).as_bytes()).await.unwrap();
     peer.shutdown().await.unwrap();
-    let mut answer = String::new();
-    let serve = async {
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
         let (mut client, _) = server.accept().await.unwrap();
         let mut seen = String::new();
         client.read_to_string(&mut seen).await.unwrap();
         client.write_all(b"hello").await.unwrap();
         seen.replace(&port, "PORT")
-    };
-    let seen = tokio::select! {
-        seen = serve => { peer.read_to_string(&mut answer).await.unwrap(); seen }
-        read = peer.read_to_string(&mut answer) => { read.unwrap(); String::new() }
-    };
+    });
+    let mut answer = String::new();
+    peer.read_to_string(&mut answer).await.unwrap();
+    let refused = answer.starts_with("HTTP/1.1 4");
+    let seen = if refused { String::new() } else { serving.join_next().await.unwrap().unwrap() };
     (seen, answer)
 }
 
