@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::hooks::HookEvent;
 use crate::message::{Message, Reply, ToolAnswer, ToolCall, Usage};
 use crate::permission::Mode;
 
@@ -97,10 +98,67 @@ pub enum Delta {
     ToolRunning(ToolCall),
     /// The conversation is being summarised.
     Compacting,
+    /// A hook runs, or has run.
+    Hook(HookNotice),
     /// Something the user should know; the model does not see it.
     Note(String),
     /// Actions are approved in another way from now on.
     ModeChanged(Mode),
+}
+
+/// How a handler's run came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookOutcome {
+    /// It ended as it should, whatever it said.
+    Success,
+    /// It failed.
+    Error,
+    /// It was ended: its time was over, or the run was.
+    Cancelled,
+}
+
+impl HookOutcome {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What happens to handlers, for those who watch. Callbacks of the host are not told: the host knows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HookNotice {
+    /// One begins.
+    Started {
+        /// This run of this handler.
+        hook_id: String,
+        /// `PreToolUse:Bash`.
+        name: Arc<str>,
+        /// `PreToolUse`.
+        event: HookEvent,
+    },
+    /// And is over.
+    Response {
+        /// This run of this handler.
+        hook_id: String,
+        /// `PreToolUse:Bash`.
+        name: Arc<str>,
+        /// `PreToolUse`.
+        event: HookEvent,
+        /// All it printed.
+        output: String,
+        /// What it answered.
+        stdout: String,
+        /// What it complained of.
+        stderr: String,
+        /// How it ended, if it is a program and ended by itself.
+        exit_code: Option<i32>,
+        /// In one word.
+        outcome: HookOutcome,
+    },
 }
 
 /// How a turn ended.

@@ -14,7 +14,7 @@ mod suggest;
 mod update;
 
 pub use call::Call;
-pub use decide::{Decision, HookSays, Reason, Ruling, Situation, decide};
+pub use decide::{Decision, HookSays, Reason, Ruling, Situation, all_fit, concerns, decide};
 pub use folders::{Folders, Paths, Place, Unlinked, protected};
 pub use mode::{Approval, Behavior, Mode};
 pub use rule::{Rule, RuleSet, RuleSource};

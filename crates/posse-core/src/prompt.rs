@@ -127,6 +127,29 @@ pub fn plan_mode(can_present: bool) -> String {
 /// What an agent is told when somebody has ended plan mode between two prompts.
 pub const PLAN_MODE_OVER: &str = "<system-reminder>\nPlan mode is off: the user has ended it. You may make changes again.\n</system-reminder>";
 
+/// The most of a single text that is put before a judge.
+const MAX_JUDGED: usize = 4_000;
+
+/// What a model is asked that judges a call nobody made a rule for.
+pub fn judge_call(tool: &str, input: &serde_json::Value, cwd: &str, words: &[String]) -> String {
+    let said: Vec<String> =
+        words.iter().map(|words| format!("<user>{}</user>", clipped(words, MAX_JUDGED))).collect();
+    format!(
+        "{}\n\nWhat the user said:\n{}\n\nThe action, in the folder {cwd}:\n<action tool=\"{tool}\">{}</action>",
+        include_str!("prompt/judge.md").trim(),
+        if said.is_empty() { "(nothing)".to_owned() } else { said.join("\n") },
+        clipped(&input.to_string(), 2 * MAX_JUDGED),
+    )
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let cut = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{} [… {} characters left out]", &text[..cut], text.len() - cut)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

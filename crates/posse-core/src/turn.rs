@@ -30,6 +30,8 @@ pub enum Input {
     Answered(ToolAnswer),
     /// Text from outside the conversation: another agent, a finished task.
     Mail(String),
+    /// Text from outside that belongs to the request that is just about to be made.
+    Aside(String),
     /// The conversation so far was summarised.
     Compacted(Vec<Message>),
     /// Nothing stands against ending with the answer.
@@ -173,6 +175,8 @@ impl Turn {
                 self.say(message, out);
                 self.sample(out);
             }
+            (Phase::Sampling, Input::Aside(text)) => self.say(Message::user(text), out),
+            (_, Input::Aside(text)) => self.mail.push(text),
             (Phase::Sampling, Input::Replied(reply)) => self.replied(reply, out),
             (Phase::Sampling, Input::Failed(failure)) => self.finish(Outcome::Failed(failure), out),
             (Phase::Sampling, Input::Cancel) => self.finish(Outcome::Cancelled { in_tools: false }, out),

@@ -20,9 +20,8 @@ use tokio::task::JoinSet;
 use self::background::Background;
 use self::registry::{Entry, Roster, Work};
 
-pub use context::{
-    Callbacks, HookCx, HookMail, HookNotice, HookOutcome, Judge, McpCaller, Services, Verifier,
-};
+pub use context::{Callbacks, HookCx, HookMail, Judge, McpCaller, Services, Verifier};
+pub use posse_core::event::{HookNotice, HookOutcome};
 pub use registry::{HookCallback, HookPolicy, HookSource, PluginEnv};
 
 /// How long after its deadline a handler may take to be ended. Then it is dropped, which ends it, too.

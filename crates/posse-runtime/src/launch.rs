@@ -4,6 +4,7 @@
 //! is put together; this room knows nothing of flags.
 
 mod output;
+mod powers;
 mod side;
 mod tools;
 
@@ -11,24 +12,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::definition::{AgentDefinition, Effort};
+use posse_core::event::{Delta, HookNotice, What};
 use posse_core::failure::RetryPolicy;
+use posse_core::hooks::occasion::{EndReason, LoadReason, MemoryType, SessionSource, SetupTrigger};
+use posse_core::hooks::{Common, HookEvent, Occasion};
 use posse_core::message::Message;
 use posse_core::model::ModelChoice;
 use posse_core::permission::Mode;
-use posse_core::registry::Lookup;
+use posse_core::registry::{Failed, Lookup};
 use posse_core::turn::Limits;
 use posse_core::{price, prompt};
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::ask::{Desk, SharedMode};
+use crate::authority::{Guard, RunHooks};
 use crate::catalog::{Catalog, CatalogOptions, LoadError};
 use crate::context::{self, Wanted};
+use crate::hooks::{HookCx, Services};
 use crate::model::anthropic::Anthropic;
 use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
-use crate::run::{Authority, Bill, Deferral, Event, Run, RunSetup, ToolPool};
+use crate::run::{Bill, Deferral, Event, Run, RunSetup, ToolPool};
 use crate::session::{self, EntryWriter, SessionError, Transcript};
 use crate::tool::ToolCx;
 use crate::world::{Env, World};
@@ -58,6 +64,10 @@ pub struct LaunchRequest {
     pub disallowed_tools: Vec<String>,
     /// How actions are approved.
     pub permission_mode: Option<Mode>,
+    /// Whether the mode that asks nothing may be switched to later.
+    pub may_bypass: bool,
+    /// What sets the session up, if it is to be.
+    pub setup: Option<SetupTrigger>,
     /// Requests to the model per turn.
     pub max_turns: Option<u32>,
     /// Dollars for the whole run.
@@ -124,6 +134,9 @@ pub enum LaunchError {
         /// Which there are.
         known: String,
     },
+    /// Commands cannot be confined, and must be.
+    #[error("{0}")]
+    Sandbox(String),
     /// The schema cannot be used.
     #[error("--json-schema cannot be used: {0}")]
     Schema(String),
@@ -150,6 +163,107 @@ pub struct Launched {
     pub cx: ToolCx,
     /// How actions are approved from now on.
     pub mode: SharedMode,
+    /// What the user should know before anything happens.
+    pub notes: Vec<String>,
+    hooks: RunHooks,
+    _confinement: powers::Confinement,
+}
+
+impl Launched {
+    /// Tells hooks that the session begins, and takes what they add to it.
+    async fn begin(&mut self, request: &LaunchRequest, instructions: &[prompt::Instructions]) {
+        let cwd = self.cx.cwd.get();
+        if let Some(trigger) = request.setup
+            && self.hooks.hears(HookEvent::Setup)
+        {
+            let merged = self.hooks.fire(&Occasion::Setup { trigger }, &cwd).await;
+            self.take(merged);
+        }
+        if self.hooks.hears(HookEvent::SessionStart) {
+            let occasion = Occasion::SessionStart {
+                source: source(&request.session),
+                model: Some(self.facts.model.to_string()),
+                session_title: None,
+            };
+            let merged = self.hooks.fire(&occasion, &cwd).await;
+            self.take(merged);
+        }
+        if self.hooks.hears(HookEvent::InstructionsLoaded) {
+            for file in instructions {
+                let merged = self.hooks.fire(&loaded(file), &cwd).await;
+                self.take(merged);
+            }
+        }
+    }
+
+    fn take(&mut self, merged: posse_core::hooks::Merged) {
+        self.notes.extend(merged.system_messages.into_iter().chain(merged.errors));
+        self.run.greet(merged.context);
+        if let Some(first) = merged.initial_user_message {
+            let own = self.facts.initial_prompt.take();
+            let texts = own.iter().map(|own| &**own).chain([first.as_str()]);
+            self.facts.initial_prompt = Some(texts.collect::<Vec<_>>().join("\n\n").into());
+        }
+    }
+
+    /// Ends the session: hooks hear of it, and nothing it started is left.
+    pub async fn end(&self, reason: EndReason) {
+        if self.hooks.hears(HookEvent::SessionEnd) {
+            self.hooks.fire(&Occasion::SessionEnd { reason }, &self.cx.cwd.get()).await;
+        }
+        self.cx.tasks.shutdown().await;
+        self.hooks.hooks().shutdown().await;
+    }
+}
+
+/// How a session begins, as hooks know it.
+fn source(choice: &SessionChoice) -> SessionSource {
+    match choice {
+        SessionChoice::New | SessionChoice::NewWith(_) => SessionSource::Startup,
+        SessionChoice::Continue { fork: Some(_) } | SessionChoice::Resume { fork: Some(_), .. } => {
+            SessionSource::Fork
+        }
+        SessionChoice::Continue { fork: None } | SessionChoice::Resume { fork: None, .. } => {
+            SessionSource::Resume
+        }
+    }
+}
+
+/// A file of instructions as hooks are told of it.
+fn loaded(file: &prompt::Instructions) -> Occasion {
+    let memory_type = match file.whose {
+        whose if whose.contains("user") => MemoryType::User,
+        whose if whose.contains("local") || whose.contains("private") => MemoryType::Local,
+        whose if whose.contains("admin") || whose.contains("managed") => MemoryType::Managed,
+        _ => MemoryType::Project,
+    };
+    Occasion::InstructionsLoaded {
+        file_path: file.path.clone(),
+        memory_type,
+        load_reason: LoadReason::SessionStart,
+        globs: None,
+        trigger_file_path: None,
+        parent_file_path: None,
+    }
+}
+
+/// What every hook of a session is told.
+fn common(request: &LaunchRequest, agent: Option<&AgentDefinition>, session: &Opened) -> Common {
+    Common {
+        session_id: session.id.clone(),
+        transcript_path: session.file.display().to_string(),
+        effort: request.effort.map(|effort| effort.to_string()),
+        agent_type: agent.map(|agent| agent.name.to_string()),
+        ..Common::default()
+    }
+}
+
+/// Lets frontends see hooks at work.
+fn show_hooks(events: UnboundedSender<Event>) -> impl Fn(HookNotice) {
+    move |notice| {
+        // Nobody watching is no reason not to run.
+        let _ = events.send(Event { what: What::Delta(Delta::Hook(notice)), ids: Vec::new() });
+    }
 }
 
 /// What frontends tell about a run.
@@ -210,8 +324,10 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         },
         world: Arc::clone(&world),
         session: session.id.clone().into(),
+        names: catalog.policy.model_names.clone(),
         bill: bill.clone(),
     };
+    let capability = tools::capability(&request, agent, &catalog);
     let connected = tools::Connected {
         session: &session.id,
         pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
@@ -219,7 +335,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         desk: &request.desk,
         mode: &shared_mode,
     };
-    let mut tools = tools::select(&request, agent, &catalog, connected);
+    let mut tools = tools::select(&capability, connected);
     let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
     tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
     let window = price::context_window(&model_name);
@@ -228,6 +344,42 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let gathered =
         context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
             .await;
+    let (sender, events) = unbounded_channel();
+    let mut notes: Vec<String> = catalog.ignored_for_trust().into_iter().collect();
+    let authority = powers::authority(&request, &catalog, &world);
+    let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
+    let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
+    let judge = Arc::new(side("haiku"));
+    let mut cx = ToolCx::new(Arc::clone(&world), session.spool.clone());
+    cx.extra_dirs = authority.roots().iter().skip(1).cloned().collect();
+    cx.sandbox = confinement.sandbox.clone();
+    cx.env_file = Some(session.spool.join("hook-env.sh").into());
+    let services = Services {
+        condition: Arc::new(powers::condition(&authority, &world)),
+        notices: Arc::new(show_hooks(sender.clone())),
+        judge: Some(judge.clone()),
+        ..Services::default()
+    };
+    let hook_cx = HookCx {
+        env_file: cx.env_file.as_deref().map(Path::to_owned),
+        entrypoint: request.entrypoint.as_str().into(),
+        services: Arc::new(services),
+        ..HookCx::new(Arc::clone(&world), common(&request, agent, &session), session.spool.clone())
+    };
+    let hooks = RunHooks::new(powers::hooks(&catalog, agent, &mut notes), hook_cx, shared_mode.clone(), None);
+    let guard = Guard {
+        authority,
+        mode: shared_mode.clone(),
+        capability,
+        desk: request.desk.clone(),
+        judge: Some(judge),
+        hooks: hooks.clone(),
+        agent: None,
+        readable: vec![session.spool.clone()],
+        writable: Vec::new(),
+        home: world.env.home().map(Path::to_owned),
+        contained: confinement.allows_commands,
+    };
     let max_tokens = max_tokens(&world.env);
     let setup = RunSetup {
         world: Arc::clone(&world),
@@ -236,11 +388,10 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
         system: system(&request, agent, &gathered),
         opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()),
+        greeting: Vec::new(),
         tools: tools.clone(),
-        authority: authority(&request, shared_mode.clone()),
-        limits: Limits {
-            max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))),
-        },
+        guard,
+        limits: limits(&request, agent),
         max_budget_usd: request.max_budget_usd,
         thinking: request.thinking,
         effort: request.effort.or(agent.and_then(|agent| agent.effort)),
@@ -251,36 +402,52 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         raw_events: request.raw_events,
         session: session.id.clone().into(),
         bill,
-        desk: request.desk.clone(),
     };
-    let mut cx = ToolCx::new(Arc::clone(&world), session.spool);
-    cx.extra_dirs = request.catalog.add_dirs.iter().map(|dir| world.cwd.join(dir)).collect();
-    let (sender, events) = unbounded_channel();
-    let facts = Facts {
-        session: session.id.into(),
-        model: model_id,
-        tools: tools.names().map(str::to_owned).collect(),
-        mode,
+    let facts = facts(
+        &catalog,
+        agent,
+        &world,
+        Told { session: &session.id, model: &model_id, tools: &tools, mode, window, max_tokens },
+    );
+    let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
+    let mut launched =
+        Launched { run, events, facts, cx, mode: shared_mode, notes, hooks, _confinement: confinement };
+    launched.begin(&request, &gathered.instructions).await;
+    Ok(launched)
+}
+
+fn limits(request: &LaunchRequest, agent: Option<&AgentDefinition>) -> Limits {
+    Limits { max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))) }
+}
+
+/// What is told of a run that is not in its catalog.
+struct Told<'a> {
+    session: &'a str,
+    model: &'a str,
+    tools: &'a ToolPool,
+    mode: Mode,
+    window: u64,
+    max_tokens: u32,
+}
+
+fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told: Told<'_>) -> Facts {
+    let plugin =
+        |plugin: &crate::catalog::Plugin| (plugin.name.to_string(), plugin.path.display().to_string());
+    let failed = |failed: &Failed| (failed.source.file.display().to_string(), failed.reason().to_owned());
+    Facts {
+        session: told.session.into(),
+        model: told.model.into(),
+        tools: told.tools.names().map(str::to_owned).collect(),
+        mode: told.mode,
         agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
-        plugins: catalog
-            .plugins
-            .iter()
-            .map(|plugin| (plugin.name.to_string(), plugin.path.display().to_string()))
-            .collect(),
-        failed: catalog
-            .registry
-            .failed
-            .iter()
-            .map(|failed| (failed.source.file.display().to_string(), failed.reason().to_owned()))
-            .collect(),
-        key_source: key_source(&world.env, key_helper.is_some()),
-        window,
-        max_tokens,
+        plugins: catalog.plugins.iter().map(plugin).collect(),
+        failed: catalog.registry.failed.iter().map(failed).collect(),
+        key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),
+        window: told.window,
+        max_tokens: told.max_tokens,
         cwd: world.cwd.clone(),
         initial_prompt: agent.and_then(|agent| agent.initial_prompt.clone()),
-    };
-    let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
-    Ok(Launched { run, events, facts, cx, mode: shared_mode })
+    }
 }
 
 fn main_agent<'c>(
@@ -389,11 +556,6 @@ fn system(
     parts.into()
 }
 
-fn authority(request: &LaunchRequest, mode: SharedMode) -> Authority {
-    let patterns = |lists: &[String]| lists.iter().flat_map(|list| tools::patterns(list)).collect();
-    Authority { mode, allowed: patterns(&request.allowed_tools), denied: patterns(&request.disallowed_tools) }
-}
-
 fn max_tokens(env: &Env) -> u32 {
     const DEFAULT: u32 = 32_000;
     let set = env.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").and_then(|tokens| u32::try_from(tokens).ok());
@@ -409,6 +571,7 @@ fn retry_policy(env: &Env) -> RetryPolicy {
 /// An opened conversation.
 struct Opened {
     id: String,
+    file: PathBuf,
     history: Vec<Message>,
     transcript: Transcript,
     spool: PathBuf,
@@ -447,7 +610,7 @@ fn open_session(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Re
     if fork.is_some() {
         transcript.append(&copied(&history.entries, &id))?;
     }
-    Ok(Opened { history: history.messages, transcript, spool: spool(&file), id })
+    Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id })
 }
 
 /// The entries of a conversation as those of its copy.

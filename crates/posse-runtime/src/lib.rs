@@ -4,10 +4,11 @@
 //! exit codes: those are the `posse` crate's.
 
 pub mod ask;
+pub mod authority;
 pub mod catalog;
 pub mod context;
-pub mod hooks;
 pub mod doctor;
+pub mod hooks;
 pub mod launch;
 pub mod model;
 pub mod net;

@@ -3,10 +3,11 @@
 //! One task owns the conversation. Tools and requests run in its `JoinSet`, each leaving an IOU: what to feed the machine
 //! if it dies, so that no call waits for an answer nobody will give. Facts are stored, then sent; deltas are only sent.
 
-mod authority;
+mod calls;
 mod compact;
 mod driver;
 mod pool;
+mod turning;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +20,12 @@ use posse_core::price::Price;
 use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::ask::Desk;
+use crate::authority::Guard;
 use crate::model::{Model, SystemPart, Thinking};
 use crate::session::{EntryIds, SessionError, Transcript};
 use crate::tool::{Task, ToolCx};
 use crate::world::World;
 
-pub use authority::Authority;
 pub use pool::{Deferral, ToolPool};
 
 /// What a run is made of.
@@ -43,10 +43,12 @@ pub struct RunSetup {
     pub system: Arc<[SystemPart]>,
     /// What goes before the first prompt of a new conversation.
     pub opening: Option<String>,
+    /// What hooks have to say with the next prompt.
+    pub greeting: Vec<String>,
     /// The tools.
     pub tools: ToolPool,
-    /// Who decides on calls.
-    pub authority: Authority,
+    /// Who decides on calls, and who hears of them.
+    pub guard: Guard,
     /// Where a turn ends by itself.
     pub limits: Limits,
     /// What the whole run may cost, in dollars.
@@ -69,8 +71,6 @@ pub struct RunSetup {
     pub session: Box<str>,
     /// What tools asked models for beside the conversation.
     pub bill: Bill,
-    /// Where a person can be asked.
-    pub desk: Desk,
 }
 
 /// Answers of models that tools asked beside the conversation, until the run has paid for them.
@@ -166,6 +166,11 @@ impl Run {
         }
     }
 
+    /// Tells the model something with the next prompt.
+    pub fn greet(&mut self, texts: Vec<String>) {
+        self.setup.greeting.extend(texts);
+    }
+
     /// What was used so far, by model.
     pub fn spent(&self) -> &BTreeMap<Box<str>, Spent> {
         &self.spent
@@ -209,6 +214,11 @@ impl Run {
         spent.usage += *usage;
         spent.cost += Price::of(model).cost(usage);
     }
+}
+
+/// Something the model is told that the user did not say.
+fn reminder(text: &str) -> String {
+    format!("<system-reminder>\n{text}\n</system-reminder>")
 }
 
 /// What the model reads of a task that has ended.

@@ -35,6 +35,8 @@ pub struct World {
     pub env: Env,
     /// The working directory, absolute.
     pub cwd: PathBuf,
+    /// This program, to be started once more.
+    pub program: PathBuf,
     /// What time it is.
     pub clock: Clock,
     /// Where ids come from.
@@ -51,6 +53,7 @@ impl World {
         Ok(Self {
             args: arguments(),
             cwd: std::env::current_dir()?,
+            program: std::env::current_exe().unwrap_or_default(),
             clock: Clock::from_env(&env),
             ids: Arc::new(Ids::from_env(&env)),
             env,

@@ -192,6 +192,45 @@ pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
     }
 }
 
+/// Whether a rule speaks of a call, as the `if` of a hook means it: a doubt counts as a yes, so that nothing slips past
+/// whoever watches.
+pub fn concerns(rule: &str, call: &Call<'_>, folders: &Folders, paths: &dyn Paths) -> bool {
+    let source = std::sync::Arc::new(RuleSource {
+        label: Box::default(),
+        base: folders.cwd.clone(),
+        cwd: folders.cwd.clone(),
+        home: folders.home.clone(),
+    });
+    let rules = RuleSet::new(vec![Rule::parse(Behavior::Deny, rule, &source)]);
+    let deed = call.deed();
+    let script = match &deed {
+        Deed::Command(line) => Some(shell::parse(line)),
+        _ => None,
+    };
+    let mode = Mode::Default;
+    let at = Situation { rules: &rules, mode, limits: &[], folders, paths, hook: None, contained: false };
+    let judged = Judged { call, deed: &deed, script: script.as_ref(), at: &at };
+    if judged.rule_against(Behavior::Deny).is_some() {
+        return true;
+    }
+    let may_fit = |run: &Run| rules.about_run(Behavior::Deny, run).0 != Fit::No;
+    script.is_some_and(|script| {
+        rules.speaks_of_commands(Behavior::Deny)
+            && (!script.doubts.is_empty() || script.runs.iter().any(may_fit))
+    })
+}
+
+/// Whether every part of a command line fits one of these patterns.
+pub fn all_fit(patterns: &[Box<str>], line: &str) -> bool {
+    let patterns: Vec<CommandPattern> = patterns.iter().map(|text| CommandPattern::parse(text)).collect();
+    if patterns.is_empty() {
+        return false;
+    }
+    let script = shell::parse(line);
+    let fits = |run: &Run| patterns.iter().any(|pattern| pattern.fits(&run.words) == Fit::Yes);
+    script.doubts.is_empty() && !script.runs.is_empty() && script.runs.iter().all(fits)
+}
+
 /// A call with what was found out about it.
 struct Judged<'a> {
     call: &'a Call<'a>,
@@ -499,7 +538,8 @@ impl<'a> Judged<'a> {
         if self.at.contained {
             return Ok(Reason::Contained);
         }
-        let mut reason = Reason::Looks;
+        // Nothing to run is nothing to judge by.
+        let mut reason = if script.runs.is_empty() { return Err(Reason::Open) } else { Reason::Looks };
         for run in &script.runs {
             let found = self.run_allowance(run)?;
             if found != Reason::Looks {
@@ -511,7 +551,9 @@ impl<'a> Judged<'a> {
 
     /// Whether a command line does nothing but look.
     fn only_looks(&self) -> Result<(), Reason> {
-        let Some(script) = self.script else { return Err(Reason::Open) };
+        let Some(script) = self.script.filter(|script| !script.runs.is_empty()) else {
+            return Err(Reason::Open);
+        };
         if let Some(doubt) = script.doubts.first() {
             return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
         }

@@ -21,6 +21,8 @@ pub fn looks_at(run: &Run) -> Option<Vec<Word>> {
         "find" => find(arguments),
         "[" | "test" | "[[" => Some(arguments.to_vec()),
         "cd" => cd(arguments),
+        // Every option it has is about how it prints.
+        "echo" => Some(Vec::new()),
         "command" => arguments
             .first()
             .and_then(Word::known)

@@ -30,7 +30,9 @@ fn input(step: &str) -> Input {
         "prompt" => Input::Prompt(Message::user(rest)),
         "reply" => Input::Replied(reply(rest)),
         "fail" => Input::Failed(Failure::new(FailureKind::Server, rest)),
-        "allow" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: false, input: None } },
+        "allow" => {
+            Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: false, input: None } }
+        }
         "alone" => Input::Verdict { call: rest.into(), verdict: Verdict::Allow { alone: true, input: None } },
         "deny" => Input::Verdict { call: rest.into(), verdict: Verdict::Deny("no".into()) },
         "answer" => Input::Answered(ToolAnswer::text(rest, "ok")),
@@ -84,7 +86,8 @@ fn fresh() -> Turn {
 #[test]
 fn answers_return_in_the_order_the_model_asked() {
     let mut turn = fresh();
-    let script = ["prompt hi", "reply on it+a,b", "allow b", "deny a", "mail psst", "answer b", "reply bye", "ends"];
+    let script =
+        ["prompt hi", "reply on it+a,b", "allow b", "deny a", "mail psst", "answer b", "reply bye", "ends"];
     assert_eq!(
         trace(&mut turn, &script),
         "\
@@ -175,7 +178,8 @@ prompt again: said again, model"
 #[test]
 fn the_final_tool_ends_the_turn_with_what_it_was_given() {
     let mut turn = fresh().ending_with(Some("Read"));
-    let got = trace(&mut turn, &["prompt hi", "reply +a", "deny a", "reply +b", "allow b", "answer b", "ends"]);
+    let got =
+        trace(&mut turn, &["prompt hi", "reply +a", "deny a", "reply +b", "allow b", "answer b", "ends"]);
     assert!(got.contains("deny a: denied a, answered a!, model"), "{got}");
     assert!(
         got.contains("finished \"{\\\"of\\\":\\\"b\\\"}\" Some(Object {\"of\": String(\"b\")}), stop"),
@@ -237,7 +241,11 @@ fn what_runs_is_what_was_allowed() {
     let verdict = Verdict::Allow { alone: false, input: Some(json!({ "of": "other" })) };
     turn.handle(Input::Verdict { call: "a".into(), verdict }, &mut out);
     assert!(matches!(&out[..], [Effect::RunTool(call)] if call.input == json!({ "of": "other" })), "{out:?}");
-    assert_eq!(turn.history()[1].calls().next().unwrap().input, json!({ "of": "a" }), "history is what was said");
+    assert_eq!(
+        turn.history()[1].calls().next().unwrap().input,
+        json!({ "of": "a" }),
+        "history is what was said"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use posse_core::hooks::{HookEvent, HookKind, fill, judgement};
 use serde_json::{Value, json};
 
 use super::Job;
-use super::context::{HookNotice, HookOutcome};
 use super::registry::Work;
+use posse_core::event::{HookNotice, HookOutcome};
 
 /// Turns of a model that an agent may take to check something.
 const MOST_TURNS: u32 = 50;

@@ -13,10 +13,11 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use self::running::{End, Printed, Running};
-use super::context::{HookMail, HookNotice, HookOutcome};
+use super::context::HookMail;
 use super::registry::{PluginEnv, Work};
 use super::{Hooks, Job};
 use crate::world::process::{self, Tree};
+use posse_core::event::{HookNotice, HookOutcome};
 
 /// What a program that goes on by itself gets if it does not say how long it needs.
 const DETACHED: Duration = Duration::from_secs(600);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use posse_core::hooks::{Common, HookEvent};
+use posse_core::event::HookNotice;
+use posse_core::hooks::Common;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -55,61 +56,6 @@ pub trait Callbacks: Send + Sync {
         input: &'a Value,
         tool_use_id: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Value, String>>;
-}
-
-/// How a handler's run came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookOutcome {
-    /// It ended as it should, whatever it said.
-    Success,
-    /// It failed.
-    Error,
-    /// It was ended: its time was over, or the run was.
-    Cancelled,
-}
-
-impl HookOutcome {
-    /// The word on the wire.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Error => "error",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-/// What happens to handlers, for those who watch. Callbacks of the host are not told: the host knows.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HookNotice {
-    /// One begins.
-    Started {
-        /// This run of this handler.
-        hook_id: String,
-        /// `PreToolUse:Bash`.
-        name: Arc<str>,
-        /// `PreToolUse`.
-        event: HookEvent,
-    },
-    /// And is over.
-    Response {
-        /// This run of this handler.
-        hook_id: String,
-        /// `PreToolUse:Bash`.
-        name: Arc<str>,
-        /// `PreToolUse`.
-        event: HookEvent,
-        /// All it printed.
-        output: String,
-        /// What it answered.
-        stdout: String,
-        /// What it complained of.
-        stderr: String,
-        /// How it ended, if it is a program and ended by itself.
-        exit_code: Option<i32>,
-        /// In one word.
-        outcome: HookOutcome,
-    },
 }
 
 /// What a handler in the background has to say when it is done.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_core::definition::AgentDefinition;
 use posse_core::spec;
-use posse_core::tools::{ToolPattern, split_entries};
+use posse_core::tools::{Capability, Limit, ToolPattern, split_entries};
 
 use super::LaunchRequest;
 use super::side::Side;
@@ -57,14 +57,13 @@ fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
     builtin::all().into_iter().filter(works).map(place).collect()
 }
 
-/// Built-in tools, less what flags, rules and the agent take away.
-pub(super) fn select(
+/// What flags, rules and the agent's own list leave, with the limits the list sets.
+pub(super) fn capability(
     request: &LaunchRequest,
     agent: Option<&AgentDefinition>,
     catalog: &Catalog,
-    connection: Connected<'_>,
-) -> Vec<Arc<dyn AnyTool>> {
-    let session = spec::session_pool(&catalog.policy).capability;
+) -> Capability {
+    let mut capability = spec::session_pool(&catalog.policy).capability;
     let flag = request.tools.as_deref().filter(|list| *list != "default").map(patterns);
     let denied: Vec<ToolPattern> = request.disallowed_tools.iter().flat_map(|list| patterns(list)).collect();
     let own = agent
@@ -72,14 +71,36 @@ pub(super) fn select(
         .map(|list| list.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
     let taken = agent
         .map(|agent| agent.disallowed_tools.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
-    connected(connection)
-        .into_iter()
-        .filter(|tool| session.grant(tool.name()).is_some())
-        .filter(|tool| flag.as_ref().is_none_or(|list| names(list, tool.name(), true)))
-        .filter(|tool| own.as_ref().is_none_or(|list| names(list, tool.name(), true)))
-        .filter(|tool| !names(&denied, tool.name(), false))
-        .filter(|tool| !taken.as_ref().is_some_and(|list| names(list, tool.name(), true)))
-        .collect()
+    capability.retain(|tool| {
+        flag.as_ref().is_none_or(|list| names(list, tool.name, true))
+            && own.as_ref().is_none_or(|list| names(list, tool.name, true))
+            && !names(&denied, tool.name, false)
+            && !taken.as_ref().is_some_and(|list| names(list, tool.name, true))
+    });
+    for list in flag.iter().chain(&own) {
+        limit(&mut capability, list);
+    }
+    capability
+}
+
+/// What a list says of the arguments of its tools: a tool that is only listed with scopes is limited to them.
+fn limit(capability: &mut Capability, list: &[ToolPattern]) {
+    let tools: Vec<&'static str> = capability.grants.iter().map(|grant| grant.tool.name).collect();
+    for tool in tools {
+        let entries = list.iter().filter_map(|pattern| match pattern {
+            ToolPattern::All => Some(None),
+            ToolPattern::Tool { name, scope } if &**name == tool => Some(scope.clone()),
+            ToolPattern::Tool { .. } | ToolPattern::Mcp(_) => None,
+        });
+        if let Some(any_of) = entries.collect::<Option<Vec<_>>>().filter(|scopes| !scopes.is_empty()) {
+            capability.limit(tool, Limit { any_of });
+        }
+    }
+}
+
+/// The built-in tools of a capability.
+pub(super) fn select(capability: &Capability, connection: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
+    connected(connection).into_iter().filter(|tool| capability.grant(tool.name()).is_some()).collect()
 }
 
 /// The entries of a list as a flag gives it.

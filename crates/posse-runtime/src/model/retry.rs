@@ -107,7 +107,10 @@ fn is_drawn(delta: &Delta) -> bool {
         | Delta::Discarded
         | Delta::Retry { .. }
         | Delta::ToolRunning(_)
-        | Delta::Compacting => false,
+        | Delta::Compacting
+        | Delta::Hook(_)
+        | Delta::Note(_)
+        | Delta::ModeChanged(_) => false,
     }
 }
 

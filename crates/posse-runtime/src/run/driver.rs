@@ -5,22 +5,30 @@ use std::sync::Arc;
 
 use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
 use posse_core::failure::{Failure, FailureKind};
+use posse_core::hooks::Merged;
+use posse_core::hooks::occasion::ToolUse;
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, Usage};
-use posse_core::permission::Mode;
-use posse_core::prompt;
 use posse_core::turn::{Effect, Input, Verdict};
+use serde_json::Value;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::calls::Aftermath;
 use super::{Ended, Event, Run};
+use crate::authority::Authorized;
 use crate::model::Request;
 use crate::model::retry::{self, NoReply};
 use crate::session::SessionError;
 
 /// What a finished piece of work feeds the machine.
-enum Done {
+pub(super) enum Done {
     Model(Result<Reply, NoReply>, u64),
-    Tool(ToolAnswer),
+    Judged(Box<str>, Box<Authorized>),
+    Tool(ToolAnswer, Aftermath),
+    /// What hooks said of the answers of one reply.
+    Batch(Box<Merged>),
+    /// What hooks said of the end.
+    MayEnd(Box<Merged>),
 }
 
 /// What `/compact` is to keep in mind; `None` if the message is not that command.
@@ -36,13 +44,13 @@ fn crashed(message: &str) -> Done {
 }
 
 /// One turn under way.
-struct Flight {
+pub(super) struct Flight {
     work: JoinSet<Done>,
     /// What to feed for a task that dies without a word.
     owed: HashMap<Id, Done>,
     /// How to stop a tool.
-    stops: HashMap<Box<str>, CancellationToken>,
-    inputs: VecDeque<Input>,
+    pub(super) stops: HashMap<Box<str>, CancellationToken>,
+    pub(super) inputs: VecDeque<Input>,
     ended: Option<Outcome>,
     usage: Usage,
     stop_reason: Option<posse_core::message::StopReason>,
@@ -50,28 +58,15 @@ struct Flight {
     user_messages: u32,
     /// A conversation that does not fit is summarised once; if it still does not fit, that is the answer.
     compacted: bool,
+    /// Calls answered since the last request, for hooks that look at them together.
+    pub(super) batch: Vec<(ToolUse, Value)>,
+    /// How often hooks sent the answer back in a row.
+    pub(super) sent_back: u32,
 }
 
-impl Run {
-    /// Says something and drives the turn to its end. Cancelling `stop` ends it early, with the conversation whole.
-    pub async fn prompt(
-        &mut self,
-        mut message: Message,
-        stop: CancellationToken,
-    ) -> Result<Ended, SessionError> {
-        if let Some(extra) = compact_command(&message) {
-            return self.compact_by_hand(extra, &stop).await;
-        }
-        let watch = self.setup.world.clock.start();
-        if let Some(reminder) = self.about_planning() {
-            message.blocks.insert(0, Block::Text(reminder));
-        }
-        if self.turn.history().is_empty()
-            && let Some(opening) = self.setup.opening.take()
-        {
-            message.blocks.insert(0, Block::Text(opening));
-        }
-        let mut flight = Flight {
+impl Flight {
+    fn new(message: Message) -> Self {
+        Self {
             work: JoinSet::new(),
             owed: HashMap::new(),
             stops: HashMap::new(),
@@ -82,7 +77,24 @@ impl Run {
             denials: Vec::new(),
             user_messages: 0,
             compacted: false,
-        };
+            batch: Vec::new(),
+            sent_back: 0,
+        }
+    }
+}
+
+impl Run {
+    /// Says something and drives the turn to its end. Cancelling `stop` ends it early, with the conversation whole.
+    pub async fn prompt(&mut self, message: Message, stop: CancellationToken) -> Result<Ended, SessionError> {
+        if let Some(extra) = compact_command(&message) {
+            return self.compact_by_hand(extra, &stop).await;
+        }
+        let watch = self.setup.world.clock.start();
+        let (message, blocked) = self.open_turn(message, &stop).await;
+        if let Some(why) = blocked {
+            return self.blocked(why, watch.elapsed_ms());
+        }
+        let mut flight = Flight::new(message);
         let mut cancelled = false;
         loop {
             while let Some(input) = flight.inputs.pop_front() {
@@ -105,7 +117,7 @@ impl Run {
             }
         }
         flight.work.shutdown().await;
-        self.planning = self.is_planning();
+        self.close_turn(flight.ended.as_ref()).await;
         Ok(Ended {
             outcome: flight.ended.unwrap_or(Outcome::Cancelled { in_tools: false }),
             usage: flight.usage,
@@ -114,19 +126,6 @@ impl Run {
             user_messages: flight.user_messages,
             duration_ms: watch.elapsed_ms(),
         })
-    }
-
-    fn is_planning(&self) -> bool {
-        self.setup.authority.mode.current() == Mode::Plan
-    }
-
-    /// What a prompt says of plan mode: that it is on, or that somebody has ended it since the last prompt.
-    fn about_planning(&self) -> Option<String> {
-        match (self.planning, self.is_planning()) {
-            (_, true) => Some(prompt::plan_mode(self.setup.tools.get("ExitPlanMode").is_some())),
-            (true, false) => Some(prompt::PLAN_MODE_OVER.to_owned()),
-            (false, false) => None,
-        }
     }
 
     async fn feed(
@@ -144,15 +143,18 @@ impl Run {
                         flight.compacted = true;
                         self.compact(Trigger::Auto, None, stop).await?;
                     }
-                    self.call_model(flight, stop);
+                    if !self.show_batch(flight, stop) {
+                        self.call_model(flight, stop);
+                    }
                 }
-                Effect::Authorize(call) => flight.inputs.push_back(self.authorize(call)),
+                Effect::Authorize(call) => self.authorize(call, flight, stop),
                 Effect::RunTool(call) => self.run_tool(call, flight, stop),
                 Effect::StopTool(id) => {
                     if let Some(stop) = flight.stops.remove(&id) {
                         stop.cancel();
                     }
                 }
+                Effect::MayEnd(text) => self.may_end(text, flight, stop),
                 Effect::Record(fact) => {
                     flight.note(&fact);
                     self.record(fact)?;
@@ -163,47 +165,7 @@ impl Run {
         Ok(())
     }
 
-    /// The pool is enforced here, at the call, and not only in what is offered.
-    fn authorize(&self, call: ToolCall) -> Input {
-        let verdict = match self.setup.tools.get(&call.name) {
-            None => Verdict::Reject(format!("Error: No such tool available: {}", call.name)),
-            Some(tool) if self.setup.tools.is_waiting(tool.name()) => Verdict::Reject(format!(
-                "Error: {name} is not loaded yet, so its input is not known. Load it first: call ToolSearch with the \
-                 query \"select:{name}\", then call it.",
-                name = tool.name()
-            )),
-            Some(tool) => self.setup.authority.decide(&call, tool.runs_alone(&call.input)),
-        };
-        Input::Verdict { call: call.id, verdict }
-    }
-
-    fn run_tool(&self, call: ToolCall, flight: &mut Flight, stop: &CancellationToken) {
-        let Some(tool) = self.setup.tools.get(&call.name).cloned() else { return };
-        self.show(Event { what: What::Delta(Delta::ToolRunning(call.clone())), ids: Vec::new() });
-        let mut cx = self.cx.for_call(&call.id);
-        cx.stop = stop.child_token();
-        flight.stops.insert(call.id.clone(), cx.stop.clone());
-        let owed = Done::Tool(ToolAnswer::error(
-            call.id.clone(),
-            format!("{} crashed; this is a bug in posse.", call.name),
-        ));
-        let work = async move {
-            let output = tool.run(call.input, &cx).await;
-            let mut content = output.content;
-            if content.is_empty() {
-                content.push(posse_core::message::Content::Text("(no output)".into()));
-            }
-            Done::Tool(ToolAnswer {
-                id: call.id,
-                content,
-                is_error: output.is_error,
-                structured: output.structured,
-            })
-        };
-        flight.start(owed, work);
-    }
-
-    fn call_model(&self, flight: &mut Flight, stop: &CancellationToken) {
+    pub(super) fn call_model(&self, flight: &mut Flight, stop: &CancellationToken) {
         let request = self.request(self.turn.history().to_vec());
         let (model, world, policy) = (self.setup.model.clone(), self.setup.world.clone(), self.setup.retry);
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
@@ -243,28 +205,53 @@ impl Run {
         stop: &CancellationToken,
     ) -> Result<(), SessionError> {
         match done {
-            Done::Tool(answer) => {
+            Done::Judged(call, judged) => {
+                let Authorized { verdict, mail, notes, stop, mode } = *judged;
+                self.tell(mail, notes, flight);
+                if let Some(mode) = mode {
+                    self.show(Event { what: What::Delta(Delta::ModeChanged(mode)), ids: Vec::new() });
+                }
+                flight.inputs.push_back(Input::Verdict { call, verdict });
+                flight.inputs.extend(stop.map(Input::Stop));
+            }
+            Done::Tool(answer, aftermath) => {
                 flight.stops.remove(&answer.id);
                 for (model, usage) in self.setup.bill.take() {
                     self.spend(&model, &usage);
                 }
                 // Mail first: it goes out with the request that this answer may set off.
                 flight.inputs.extend(self.notices());
+                self.tell(aftermath.mail, aftermath.notes, flight);
                 flight.inputs.push_back(Input::Answered(answer));
+                flight.inputs.extend(aftermath.stop.map(Input::Stop));
             }
-            Done::Model(Ok(reply), took) => {
-                self.api_ms += took;
+            Done::Batch(merged) => self.batch_shown(*merged, flight, stop)?,
+            Done::MayEnd(merged) => self.end_judged(*merged, flight),
+            Done::Model(reply, took) => self.replied(reply, took, flight, stop).await?,
+        }
+        Ok(())
+    }
+
+    async fn replied(
+        &mut self,
+        reply: Result<Reply, NoReply>,
+        took: u64,
+        flight: &mut Flight,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
+        self.api_ms += took;
+        match reply {
+            Ok(reply) => {
                 self.spend(&reply.model, &reply.usage);
                 self.context_tokens = reply.usage.context() + reply.usage.output;
                 flight.usage += reply.usage;
                 flight.stop_reason = Some(reply.stop.clone());
                 flight.inputs.push_back(Input::Replied(reply));
-                self.check_budget(flight).await?;
+                self.check_budget(flight);
             }
             // The machine is told to cancel by whoever cancelled; there is nothing to add.
-            Done::Model(Err(NoReply::Cancelled), took) => self.api_ms += took,
-            Done::Model(Err(NoReply::Failed(failure)), took) => {
-                self.api_ms += took;
+            Err(NoReply::Cancelled) => {}
+            Err(NoReply::Failed(failure)) => {
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
                     flight.compacted = true;
@@ -279,32 +266,31 @@ impl Run {
         Ok(())
     }
 
-    /// A budget that is used up ends the turn before another tool or request runs.
-    async fn check_budget(&mut self, flight: &mut Flight) -> Result<(), SessionError> {
-        let Some(limit) = self.setup.max_budget_usd else { return Ok(()) };
-        if self.cost() < limit {
-            return Ok(());
+    /// A budget that is used up ends the turn before another tool or request runs; an answer stays an answer.
+    fn check_budget(&self, flight: &mut Flight) {
+        let Some(limit) = self.setup.max_budget_usd.filter(|limit| self.cost() >= *limit) else { return };
+        let is_answer = matches!(
+            flight.inputs.back(),
+            Some(Input::Replied(reply)) if !reply.blocks.iter().any(|block| matches!(block, Block::ToolUse(_)))
+        );
+        flight.inputs.push_back(if is_answer {
+            Input::Ends
+        } else {
+            Input::Stop(Outcome::OutOfBudget(limit))
+        });
+    }
+
+    /// Mail for the model, notes for the user.
+    pub(super) fn tell(&self, mail: Vec<String>, notes: Vec<String>, flight: &mut Flight) {
+        flight.inputs.extend(mail.into_iter().map(|text| Input::Mail(super::reminder(&text))));
+        for note in notes {
+            self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
         }
-        let Some(Input::Replied(reply)) = flight.inputs.pop_back() else { return Ok(()) };
-        let is_answer = !reply.blocks.iter().any(|block| matches!(block, Block::ToolUse(_)));
-        let mut effects = Vec::new();
-        self.turn.handle(Input::Replied(reply), &mut effects);
-        if !is_answer {
-            effects.retain(|effect| matches!(effect, Effect::Record(_)));
-            self.turn.end(Outcome::OutOfBudget(limit), &mut effects);
-        }
-        for effect in effects {
-            if let Effect::Record(fact) = effect {
-                flight.note(&fact);
-                self.record(fact)?;
-            }
-        }
-        Ok(())
     }
 }
 
 impl Flight {
-    fn start(&mut self, owed: Done, work: impl Future<Output = Done> + Send + 'static) {
+    pub(super) fn start(&mut self, owed: Done, work: impl Future<Output = Done> + Send + 'static) {
         let handle = self.work.spawn(work);
         self.owed.insert(handle.id(), owed);
     }
@@ -329,5 +315,18 @@ impl Flight {
             Fact::Finished(outcome) => self.ended = Some(outcome.clone()),
             Fact::Replied(_) | Fact::Compacted { .. } => {}
         }
+    }
+}
+
+/// A verdict that stands for a judge who died.
+pub(super) fn unjudged(tool: &str) -> Authorized {
+    Authorized {
+        verdict: Verdict::Deny(format!(
+            "Whether {tool} may run could not be decided; this is a bug in posse."
+        )),
+        mail: Vec::new(),
+        notes: Vec::new(),
+        stop: None,
+        mode: None,
     }
 }

@@ -7,13 +7,14 @@ use futures_util::future::BoxFuture;
 use posse_core::event::Delta;
 use posse_core::failure::{Failure, FailureKind};
 use posse_core::message::{Block, Reply, Role, ToolAnswer};
-use posse_core::permission::Mode;
-use posse_core::tools::ToolPattern;
+use posse_core::permission::{Behavior, Mode, Rule, RuleSource};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::ask::SharedMode;
+use crate::authority::{Authority, Beginning, RunHooks};
 use crate::model::Request;
 use crate::model::rehearsal::{Rehearsal, Script};
 use crate::session::EntryWriter;
@@ -62,21 +63,33 @@ impl AnyTool for Slow {
     }
 }
 
+/// A guard that allows what `rules` name, in the folder `/work`.
+fn guard(world: &Arc<World>, rules: &[&str], mode: SharedMode) -> Guard {
+    let source = Arc::new(RuleSource::new("test", "/work", "/work", None));
+    let authority = Authority::new(Beginning {
+        rules: rules.iter().map(|text| Rule::parse(Behavior::Allow, text, &source)).collect(),
+        roots: vec!["/work".into()],
+        ..Beginning::default()
+    });
+    Guard::new(authority, mode, RunHooks::none(Arc::clone(world)))
+}
+
 fn setup(script: &str) -> RunSetup {
     let script = Script::parse(script, std::path::Path::new("script.yaml")).unwrap();
     let world = world();
     RunSetup {
         model: Arc::new(Rehearsal::of_script(script, Arc::clone(&world))),
-        world,
+        world: Arc::clone(&world),
         model_id: "rehearsal".into(),
         fallback: None,
         system: Arc::from([]),
         opening: None,
+        greeting: Vec::new(),
         tools: ToolPool::new(vec![
             Arc::new(Slow { name: "Read", alone: false }),
             Arc::new(Slow { name: "Bash", alone: true }),
         ]),
-        authority: Authority { allowed: vec![ToolPattern::parse("Bash")], ..Authority::default() },
+        guard: guard(&world, &["Bash"], Mode::Default.into()),
         limits: Limits::default(),
         max_budget_usd: None,
         thinking: Thinking::Default,
@@ -88,7 +101,6 @@ fn setup(script: &str) -> RunSetup {
         raw_events: false,
         session: "s".into(),
         bill: Bill::default(),
-        desk: Desk::default(),
     }
 }
 
@@ -169,7 +181,7 @@ finished: Answer { text: \"Done.\", structured: None }"
 #[tokio::test(start_paused = true)]
 async fn what_is_not_in_the_pool_or_not_allowed_is_refused_with_a_reason() {
     let mut setup = setup("- calls: [{Write: {}}, {Bash: {}}, {Read: {}}]\n- say: ok\n");
-    setup.authority.allowed.clear();
+    setup.guard = guard(&setup.world, &[], Mode::Default.into());
     let (trace, ended) = trace(setup).await;
     assert!(trace.contains("Write answered error: Error: No such tool available: Write"), "{trace}");
     assert!(
@@ -334,29 +346,6 @@ async fn a_full_window_is_summarised_and_the_work_goes_on() {
     let (text, ended) = trace(RunSetup { window: 1, ..setup(script) }).await;
     assert!(text.contains("compacting\ncompacted: We read a file.\nrequest\n~ Done."), "{text}");
     assert_eq!(ended.outcome, Outcome::Answer { text: "Done.".into(), structured: None });
-}
-
-#[tokio::test(start_paused = true)]
-async fn modes_decide_on_edits() {
-    let call =
-        |name: &str| posse_core::message::ToolCall { id: "x".into(), name: name.into(), input: Value::Null };
-    for (mode, name, allowed) in [
-        (Mode::Default, "Read", true),
-        (Mode::Default, "Write", false),
-        (Mode::AcceptEdits, "Write", true),
-        (Mode::AcceptEdits, "Bash", false),
-        (Mode::BypassPermissions, "Bash", true),
-        (Mode::Plan, "Edit", false),
-    ] {
-        let verdict = Authority { mode: mode.into(), ..Authority::default() }.decide(&call(name), true);
-        assert_eq!(matches!(verdict, posse_core::turn::Verdict::Allow { .. }), allowed, "{mode:?} {name}");
-    }
-    let denied = Authority {
-        mode: Mode::BypassPermissions.into(),
-        denied: vec![ToolPattern::parse("Bash")],
-        ..Authority::default()
-    };
-    assert!(matches!(denied.decide(&call("Bash"), true), posse_core::turn::Verdict::Deny(_)));
 }
 
 #[tokio::test(start_paused = true)]

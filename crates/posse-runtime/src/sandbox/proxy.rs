@@ -30,12 +30,12 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one that leads to these hosts, at a free port that only this machine reaches.
-    pub async fn start(hosts: impl Into<Arc<[HostPattern]>>) -> std::io::Result<Self> {
+    /// Starts one that leads to these hosts but for the denied ones, at a free port that only this machine reaches.
+    pub async fn start(allowed: Vec<HostPattern>, denied: Vec<HostPattern>) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let port = listener.local_addr()?.port();
         let mut work = JoinSet::new();
-        work.spawn(serve(listener, hosts.into()));
+        work.spawn(serve(listener, Arc::new(Hosts { allowed, denied })));
         Ok(Self { port, _work: work })
     }
 
@@ -45,7 +45,14 @@ impl Proxy {
     }
 }
 
-async fn serve(listener: TcpListener, hosts: Arc<[HostPattern]>) {
+/// Whom a proxy leads to.
+struct Hosts {
+    allowed: Vec<HostPattern>,
+    /// Not even if they are allowed.
+    denied: Vec<HostPattern>,
+}
+
+async fn serve(listener: TcpListener, hosts: Arc<Hosts>) {
     let mut peers = JoinSet::new();
     loop {
         tokio::select! {
@@ -65,7 +72,7 @@ async fn serve(listener: TcpListener, hosts: Arc<[HostPattern]>) {
     }
 }
 
-async fn relay(mut peer: TcpStream, hosts: &[HostPattern]) -> std::io::Result<()> {
+async fn relay(mut peer: TcpStream, hosts: &Hosts) -> std::io::Result<()> {
     let Ok(head) = timeout(PATIENCE, read_head(&mut peer)).await else { return Ok(()) };
     let Some((head, rest)) = head? else {
         return refuse(&mut peer, "400 Bad Request", "This is no request.").await;
@@ -113,8 +120,8 @@ async fn refuse(peer: &mut TcpStream, status: &str, text: &str) -> std::io::Resu
 }
 
 /// Where to connect to, or why not.
-async fn judge(host: &str, port: u16, hosts: &[HostPattern]) -> Result<SocketAddr, String> {
-    let listed_exactly = |host: &str| hosts.iter().any(|pattern| pattern.names_exactly(host, port));
+async fn judge(host: &str, port: u16, hosts: &Hosts) -> Result<SocketAddr, String> {
+    let listed_exactly = |host: &str| hosts.allowed.iter().any(|pattern| pattern.names_exactly(host, port));
     if let Ok(address) = host.parse::<IpAddr>() {
         let listed = listed_exactly(&address.to_string());
         return if listed {
@@ -123,7 +130,8 @@ async fn judge(host: &str, port: u16, hosts: &[HostPattern]) -> Result<SocketAdd
             Err(format!("{host}:{port} is not an allowed host"))
         };
     }
-    if !hosts.iter().any(|pattern| pattern.matches(host, port)) {
+    let fits = |patterns: &[HostPattern]| patterns.iter().any(|pattern| pattern.matches(host, port));
+    if !fits(&hosts.allowed) || fits(&hosts.denied) {
         return Err(format!("{host}:{port} is not an allowed host"));
     }
     let found =

@@ -26,6 +26,8 @@ pub struct ToolCx {
     pub todos: Todos,
     /// What confines the commands of the run. Without it they can do what the user can.
     pub sandbox: Option<Arc<Sandbox>>,
+    /// What hooks want every command to begin with: a file that is sourced, if it is there.
+    pub env_file: Option<Arc<Path>>,
     /// Cancelled when the user interrupts.
     pub stop: CancellationToken,
     /// Where long output goes: the session's own folder, created on demand.
@@ -45,6 +47,7 @@ impl ToolCx {
             tasks: Tasks::default(),
             todos: Todos::default(),
             sandbox: None,
+            env_file: None,
             stop: CancellationToken::new(),
             spool: spool.into(),
             call: Box::default(),

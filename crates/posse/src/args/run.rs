@@ -28,6 +28,18 @@ pub struct RunArgs {
     /// With stream-json: also the model's raw events, as they come
     #[arg(long)]
     pub include_partial_messages: bool,
+    /// With stream-json: also what hooks do
+    #[arg(long)]
+    pub include_hook_events: bool,
+    /// Run the Setup hooks first
+    #[arg(long, conflicts_with_all = ["init_only", "maintenance"])]
+    pub init: bool,
+    /// Run the Setup and SessionStart hooks, and end
+    #[arg(long, conflicts_with = "maintenance")]
+    pub init_only: bool,
+    /// Run the Setup hooks for maintenance first
+    #[arg(long)]
+    pub maintenance: bool,
     /// The model: an alias (sonnet, opus, haiku), an id, openai:NAME, or rehearsal:FILE
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
@@ -93,12 +105,18 @@ pub struct AuthorityArgs {
     /// Tools that may not be used
     #[arg(long, alias = "disallowedTools", value_name = "LIST", num_args = 1..)]
     pub disallowed_tools: Vec<String>,
-    /// How actions are approved: default, acceptEdits, plan, dontAsk, bypassPermissions
+    /// How actions are approved: default, acceptEdits, plan, dontAsk, auto, bypassPermissions
     #[arg(long, value_name = "MODE", value_parser = parse_mode)]
     pub permission_mode: Option<Mode>,
     /// Approve everything; only where nothing can be broken
     #[arg(long, conflicts_with = "permission_mode")]
     pub dangerously_skip_permissions: bool,
+    /// Let the mode bypassPermissions be switched to later
+    #[arg(long)]
+    pub allow_dangerously_skip_permissions: bool,
+    /// Who answers questions for permission: an MCP tool (mcp__server__tool), or stdio for the program at the other end
+    #[arg(long, value_name = "TOOL")]
+    pub permission_prompt_tool: Option<String>,
 }
 
 /// Which conversation.

@@ -133,7 +133,11 @@ fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outc
         TurnOutcome::Answer { .. } => {}
         TurnOutcome::Cancelled { .. } => return Ok(Outcome::Interrupted),
         TurnOutcome::Failed(failure) => return Err(super::model_failure(failure).into()),
-        TurnOutcome::OutOfTurns(_) | TurnOutcome::OutOfTries(_) | TurnOutcome::OutOfBudget(_) => {
+        TurnOutcome::OutOfTurns(_)
+        | TurnOutcome::OutOfTries(_)
+        | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Blocked(_)
+        | TurnOutcome::Stopped(_) => {
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());
         }
     }

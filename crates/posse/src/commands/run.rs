@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use posse_core::definition::Effort;
 use posse_core::event::{Delta, Outcome as TurnOutcome, What};
+use posse_core::hooks::occasion::{EndReason, SetupTrigger};
 use posse_core::message::Message;
 use posse_core::permission::Mode;
 use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, launch};
@@ -24,14 +25,23 @@ use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
-    let prompt = prompt(&args, world)?;
+    let prompt = if args.init_only { String::new() } else { prompt(&args, world)? };
     let format = args.output_format;
-    let show = Show { verbose: args.verbose, debug: args.debug, partial: args.include_partial_messages };
+    let show = Show {
+        verbose: args.verbose,
+        debug: args.debug,
+        partial: args.include_partial_messages,
+        hooks: args.include_hook_events,
+    };
+    let init_only = args.init_only;
     let request = request(args, world)?;
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
         let launched =
             launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
+        if init_only {
+            return initialised(&launched, terminal).await;
+        }
         match format {
             OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
             OutputFormat::Json => as_json(launched, prompt, false, show, terminal).await,
@@ -40,12 +50,22 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     })
 }
 
+/// `--init-only`: the hooks have run; that was all.
+async fn initialised(launched: &Launched, terminal: &mut Terminal) -> CommandResult {
+    for note in &launched.notes {
+        writeln!(terminal.err, "posse: {note}")?;
+    }
+    launched.end(EndReason::Other).await;
+    Ok(Outcome::Fine)
+}
+
 /// What to show besides the answer.
 #[derive(Clone, Copy)]
 struct Show {
     verbose: bool,
     debug: bool,
     partial: bool,
+    hooks: bool,
 }
 
 /// One thread is enough to wait on; tools that compute use threads of their own.
@@ -122,6 +142,10 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         verbose: _,
         debug: _,
         include_partial_messages,
+        include_hook_events: _,
+        init,
+        init_only,
+        maintenance,
         model,
         fallback_model,
         agent,
@@ -146,6 +170,9 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         authority.permission_mode
     };
     refuse_bypass_as_root(mode, world)?;
+    if let Some(tool) = &authority.permission_prompt_tool {
+        return Err(no_such_prompt_tool(tool));
+    }
     Ok(LaunchRequest {
         catalog: sources.options(),
         agent,
@@ -160,6 +187,12 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         allowed_tools: authority.allowed_tools,
         disallowed_tools: authority.disallowed_tools,
         permission_mode: mode,
+        may_bypass: mode == Some(Mode::BypassPermissions) || authority.allow_dangerously_skip_permissions,
+        setup: match (init || init_only, maintenance) {
+            (true, _) => Some(SetupTrigger::Init),
+            (false, true) => Some(SetupTrigger::Maintenance),
+            (false, false) => None,
+        },
         max_turns,
         max_budget_usd,
         effort: effort.map(|level| Effort::Level(level.into())),
@@ -172,6 +205,13 @@ fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
         entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),
         desk: posse_runtime::ask::Desk::default(),
     })
+}
+
+/// Who could answer questions is connected by the protocol of the program at the other end, or is a tool of a server.
+fn no_such_prompt_tool(tool: &str) -> Failure {
+    Failure::new(format!("--permission-prompt-tool {tool}: there is no such tool"))
+        .hint("name a tool of a configured MCP server (mcp__server__tool)")
+        .usage()
 }
 
 /// An agent that may do anything, as a user who may do anything, on the machine itself: not by accident.
@@ -218,6 +258,8 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }
+        LaunchError::Sandbox(_) => Failure::new(error.to_string())
+            .hint("`posse doctor` says what is missing; without it, set sandbox.failIfUnavailable to false"),
         LaunchError::Script(_) | LaunchError::Schema(_) | LaunchError::Unwritable { .. } => {
             Failure::new(error.to_string())
         }
@@ -285,9 +327,12 @@ async fn as_text(
     let stop = CancellationToken::new();
     let mut transcript =
         Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
-    let Launched { run, events, facts, cx, mode: _ } = &mut launched;
+    let Launched { run, events, facts, cx, notes, .. } = &mut launched;
     for (file, reason) in &facts.failed {
         writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
+    }
+    for note in notes {
+        writeln!(terminal.err, "posse: {note}")?;
     }
     let debug = show.debug.then(|| Debug::start(&cx.world));
     let turn = run.prompt(message, stop.clone());
@@ -300,7 +345,7 @@ async fn as_text(
         log(&debug, event, terminal)
     })
     .await?;
-    launched.cx.tasks.shutdown().await;
+    launched.end(EndReason::Other).await;
     match ended.outcome {
         TurnOutcome::Answer { text, .. } => {
             writeln!(terminal.out, "{}", text.trim_end())?;
@@ -319,6 +364,14 @@ async fn as_text(
         TurnOutcome::OutOfBudget(limit) => {
             Err(Failure::new(format!("Reached maximum budget (${limit})")).into())
         }
+        TurnOutcome::Blocked(why) => {
+            writeln!(terminal.err, "posse: {why}")?;
+            Ok(Outcome::Fine)
+        }
+        TurnOutcome::Stopped(why) => {
+            writeln!(terminal.err, "posse: stopped by a hook: {why}")?;
+            Ok(Outcome::Fine)
+        }
         TurnOutcome::Failed(failure) => Err(super::model_failure(&failure).into()),
     }
 }
@@ -333,10 +386,22 @@ async fn as_json(
     let message = first_message(&launched, &prompt);
     let stop = CancellationToken::new();
     let world = launched.cx.world.clone();
-    let lines = Stream::new(launched.facts.clone(), world, show.partial);
+    let lines = Stream::new(launched.facts.clone(), world, show.partial, show.hooks);
     if stream {
+        // What the hooks of the start did comes before everything else.
+        while let Ok(event) = launched.events.try_recv() {
+            for line in lines.event(&event) {
+                writeln!(terminal.out, "{line}")?;
+            }
+        }
         writeln!(terminal.out, "{}", lines.init())?;
+        for note in &launched.notes {
+            writeln!(terminal.out, "{}", lines.note(note))?;
+        }
         terminal.out.flush()?;
+    }
+    for note in &launched.notes {
+        writeln!(terminal.err, "posse: {note}")?;
     }
     let Launched { run, events, cx, .. } = &mut launched;
     let debug = show.debug.then(|| Debug::start(&cx.world));
@@ -351,14 +416,14 @@ async fn as_json(
         log(&debug, event, terminal)
     })
     .await?;
-    launched.cx.tasks.shutdown().await;
+    launched.end(EndReason::Other).await;
     let end = TurnEnd { ended: &ended, spent: launched.run.spent(), api_ms: launched.run.api_ms() };
     for line in lines.synthetic(&ended).into_iter().filter(|_| stream) {
         writeln!(terminal.out, "{line}")?;
     }
     writeln!(terminal.out, "{}", lines.result(&end))?;
     Ok(match ended.outcome {
-        TurnOutcome::Answer { .. } => Outcome::Fine,
+        TurnOutcome::Answer { .. } | TurnOutcome::Blocked(_) | TurnOutcome::Stopped(_) => Outcome::Fine,
         TurnOutcome::Cancelled { .. } => Outcome::Interrupted,
         TurnOutcome::OutOfTurns(_)
         | TurnOutcome::OutOfTries(_)

@@ -1,6 +1,6 @@
 //! What happens in a run and when, one line each, for whoever looks for a reason.
 
-use posse_core::event::{Delta, Fact, What};
+use posse_core::event::{Delta, Fact, HookNotice, What};
 use posse_runtime::run::Event;
 use posse_runtime::world::{Stopwatch, World};
 
@@ -63,6 +63,17 @@ impl Debug {
                 format!("finished: {}", cut(&plain(&format!("{outcome:?}")), 200))
             }
             What::Fact(Fact::Said(message)) => format!("said: {} blocks", message.blocks.len()),
+            What::Delta(Delta::Hook(HookNotice::Started { name, .. })) => format!("hook {name} starts"),
+            What::Delta(Delta::Hook(HookNotice::Response { name, outcome, exit_code, stderr, .. })) => {
+                format!(
+                    "hook {name} {} {} {}",
+                    outcome.word(),
+                    exit_code.map(|code| code.to_string()).unwrap_or_default(),
+                    cut(&plain(stderr), 200)
+                )
+            }
+            What::Delta(Delta::Note(text)) => format!("note: {}", plain(text)),
+            What::Delta(Delta::ModeChanged(mode)) => format!("permission mode {}", mode.name()),
             What::Delta(Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
                 return None;
             }

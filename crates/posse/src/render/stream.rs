@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use posse_core::event::{Delta, Fact, Outcome, What};
+use posse_core::event::{Delta, Fact, HookNotice, Outcome, What};
 use posse_core::failure::Failure;
+use posse_core::hooks::HookEvent;
 use posse_core::message::{Reply, json as wire};
 use posse_core::price;
 use posse_runtime::launch::Facts;
@@ -18,6 +19,7 @@ pub struct Stream {
     facts: Facts,
     world: Arc<World>,
     partial: bool,
+    hooks: bool,
 }
 
 /// How a turn ended, with the run's totals.
@@ -31,9 +33,9 @@ pub struct TurnEnd<'a> {
 }
 
 impl Stream {
-    /// Lines for a run; `partial` if raw events are wanted.
-    pub fn new(facts: Facts, world: Arc<World>, partial: bool) -> Self {
-        Self { facts, world, partial }
+    /// Lines for a run; `partial` if raw events are wanted, `hooks` if what hooks do is.
+    pub fn new(facts: Facts, world: Arc<World>, partial: bool, hooks: bool) -> Self {
+        Self { facts, world, partial, hooks }
     }
 
     /// What stands at the start of every turn.
@@ -65,6 +67,11 @@ impl Stream {
             line["agents_failed"] = failed.collect();
         }
         line
+    }
+
+    /// Something the user should know.
+    pub fn note(&self, text: &str) -> Value {
+        self.system("informational", json!({ "content": text, "level": "notice" }))
     }
 
     /// The lines of an event.
@@ -106,16 +113,50 @@ impl Stream {
                 line["parent_tool_use_id"] = Value::Null;
                 vec![line]
             }
+            What::Delta(Delta::Hook(notice)) if self.shows(notice) => vec![self.hook(notice)],
+            What::Delta(Delta::Note(text)) => vec![self.note(text)],
+            What::Delta(Delta::ModeChanged(mode)) => {
+                vec![self.system("status", json!({ "status": null, "permissionMode": mode.name() }))]
+            }
             What::Fact(Fact::Said(_) | Fact::Finished(_))
             | What::Delta(
                 Delta::Requesting
                 | Delta::Raw(_)
+                | Delta::Hook(_)
                 | Delta::Text(_)
                 | Delta::Thinking(_)
                 | Delta::ToolStart { .. }
                 | Delta::Discarded
                 | Delta::ToolRunning(_),
             ) => Vec::new(),
+        }
+    }
+
+    /// Those of the session's start are always told.
+    fn shows(&self, notice: &HookNotice) -> bool {
+        let (HookNotice::Started { event, .. } | HookNotice::Response { event, .. }) = notice;
+        self.hooks || matches!(event, HookEvent::SessionStart | HookEvent::Setup)
+    }
+
+    fn hook(&self, notice: &HookNotice) -> Value {
+        match notice {
+            HookNotice::Started { hook_id, name, event } => self.system(
+                "hook_started",
+                json!({ "hook_id": hook_id, "hook_name": &**name, "hook_event": event.name() }),
+            ),
+            HookNotice::Response { hook_id, name, event, output, stdout, stderr, exit_code, outcome } => {
+                let mut line = self.system(
+                    "hook_response",
+                    json!({
+                        "hook_id": hook_id, "hook_name": &**name, "hook_event": event.name(), "output": output,
+                        "stdout": stdout, "stderr": stderr, "outcome": outcome.word(),
+                    }),
+                );
+                if let Some(code) = exit_code {
+                    line["exit_code"] = json!(code);
+                }
+                line
+            }
         }
     }
 
@@ -207,6 +248,11 @@ impl Stream {
                 line["errors"] = json!([format!("Reached maximum budget (${limit})")])
             }
             Outcome::Cancelled { .. } => line["errors"] = json!(["Request was aborted."]),
+            Outcome::Blocked(why) => line["result"] = json!(why),
+            Outcome::Stopped(why) => {
+                line["result"] = json!("");
+                line["stop_hook_reason"] = json!(why);
+            }
         }
         line
     }
@@ -237,6 +283,8 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
         Outcome::OutOfTurns(_) => ("error_max_turns", true, "max_turns"),
         Outcome::OutOfTries(_) => ("error_max_structured_output_retries", true, "structured_output_retries"),
         Outcome::OutOfBudget(_) => ("error_max_budget_usd", true, "budget_exhausted"),
+        Outcome::Blocked(_) => ("success", false, "blocked_by_hook"),
+        Outcome::Stopped(_) => ("success", false, "hook_stopped"),
         Outcome::Cancelled { in_tools: true } => ("error_during_execution", true, "aborted_tools"),
         Outcome::Cancelled { in_tools: false } => ("error_during_execution", true, "aborted_streaming"),
     }

@@ -63,10 +63,21 @@ impl Transcript {
                 | Outcome::OutOfTries(_)
                 | Outcome::OutOfBudget(_)
                 | Outcome::Failed(_) => self.end_text(),
+                Outcome::Blocked(why) | Outcome::Stopped(why) => {
+                    self.line(&self.style.hint(&plain(&format!("stopped by a hook: {why}"))))
+                }
             },
-            What::Delta(Delta::Requesting | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
-                String::new()
+            What::Delta(Delta::Note(text)) => self.line(&self.style.dim(&plain(text))),
+            What::Delta(Delta::ModeChanged(mode)) => {
+                self.line(&self.style.dim(&format!("permission mode: {}", mode.name())))
             }
+            What::Delta(
+                Delta::Requesting
+                | Delta::Thinking(_)
+                | Delta::ToolStart { .. }
+                | Delta::Raw(_)
+                | Delta::Hook(_),
+            ) => String::new(),
         }
     }
 

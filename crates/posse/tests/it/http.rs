@@ -201,7 +201,8 @@ fn the_web_is_searched_by_the_provider_and_paid_for() {
     ]});
     let found = MessagesReply::new().block(hits, vec![]).text("A band of helpers.").usage(20, 2);
     let server = FakeModel::serving([call.answer(), found.answer(), text("Found.")]);
-    let (_, output) = ask(&server, &["-p", "search", "--output-format", "json"]);
+    let (_, output) =
+        ask(&server, &["-p", "search", "--output-format", "json", "--allowedTools", "WebSearch"]);
     let result = json(&output.success());
     assert_eq!(result["result"], "Found.");
     let requests = server.requests();

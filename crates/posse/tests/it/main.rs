@@ -11,8 +11,8 @@ mod openai_client;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
-mod trust;
 mod shell_judgement;
+mod trust;
 mod usage;
 
 use posse_testkit::TestEnv;

@@ -99,7 +99,7 @@ async fn a_tool_that_waits_is_offered_and_runs_once_it_is_loaded() {
     let setup = RunSetup {
         model: model.clone(),
         tools: ToolPool::with_search(tools(&MANY), Deferral::Always, 200_000),
-        authority: Authority { allowed: vec![ToolPattern::parse("mcp__mail__send")], ..Authority::default() },
+        guard: guard(&world(), &["mcp__mail__send"], Mode::Default.into()),
         ..setup("[]")
     };
     let (text, _) = trace(setup).await;
@@ -126,7 +126,7 @@ async fn prompts_say_whether_it_is_time_to_plan() {
     let (mut run, _events) = start(RunSetup {
         model: model.clone(),
         opening: Some("rules".into()),
-        authority: Authority { mode: mode.clone(), ..Authority::default() },
+        guard: guard(&world(), &[], mode.clone()),
         ..setup("[]")
     });
     for (prompt, next) in
@@ -145,7 +145,7 @@ async fn prompts_say_whether_it_is_time_to_plan() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_is_made_approved_and_carried_out_in_one_turn() {
-    use crate::ask::{Ask, PermissionAnswer};
+    use crate::ask::{Ask, Desk, PermissionAnswer};
     use crate::tool::builtin::plan_mode::{EnterPlanMode, ExitPlanMode};
     let model = Listening::to(
         "
@@ -166,7 +166,7 @@ async fn a_plan_is_made_approved_and_carried_out_in_one_turn() {
             Arc::new(EnterPlanMode::new(mode.clone())),
             Arc::new(ExitPlanMode::new(mode.clone(), desk)),
         ]),
-        authority: Authority { mode: mode.clone(), ..setup.authority.clone() },
+        guard: guard(&setup.world, &["Bash"], mode.clone()),
         ..setup
     };
     let person = async {

@@ -1,12 +1,21 @@
 use super::*;
 
+/// A `!` denies.
+fn hosts(texts: &[&str]) -> Hosts {
+    let (denied, allowed): (Vec<&str>, Vec<&str>) = texts.iter().partition(|text| text.starts_with('!'));
+    let denied: Vec<&str> = denied.iter().map(|text| &text[1..]).collect();
+    Hosts { allowed: patterns(&allowed), denied: patterns(&denied) }
+}
+
 fn patterns(texts: &[&str]) -> Vec<HostPattern> {
     texts.iter().map(|text| HostPattern::new(text)).collect()
 }
 
 #[tokio::test]
 async fn hosts_are_judged_by_name_and_by_what_the_name_means() {
-    let cases: [(&[&str], &str, &str); 9] = [
+    let cases: [(&[&str], &str, &str); 11] = [
+        (&["localhost", "!localhost"], "localhost", "not an allowed host"),
+        (&["*.a.org", "!b.a.org"], "b.a.org", "not an allowed host"),
         (&[], "localhost", "not an allowed host"),
         (&["a.org"], "127.0.0.1", "not an allowed host"),
         (&["*"], "127.0.0.1", "not an allowed host"),
@@ -18,7 +27,7 @@ async fn hosts_are_judged_by_name_and_by_what_the_name_means() {
         (&["::1"], "::1", "[::1]:80"),
     ];
     for (listed, host, expected) in cases {
-        let found = match judge(host, 80, &patterns(listed)).await {
+        let found = match judge(host, 80, &hosts(listed)).await {
             Ok(address) => address.to_string(),
             Err(reason) => reason,
         };
@@ -63,7 +72,7 @@ fn only_the_internet_is_public() {
 async fn through(request: &str, listed: &str) -> (String, String) {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = server.local_addr().unwrap().port().to_string();
-    let proxy = Proxy::start(patterns(&[&listed.replace("PORT", &port)])).await.unwrap();
+    let proxy = Proxy::start(patterns(&[&listed.replace("PORT", &port)]), Vec::new()).await.unwrap();
     let mut peer = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
     peer.write_all(request.replace("PORT", &port).as_bytes()).await.unwrap();
     peer.shutdown().await.unwrap();

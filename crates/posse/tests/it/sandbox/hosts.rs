@@ -28,7 +28,7 @@ fn only_listed_hosts_are_reached() {
         .expect("a runtime");
     let start = |hosts: &[&str]| {
         let hosts: Vec<HostPattern> = hosts.iter().map(|host| HostPattern::new(host)).collect();
-        runtime.block_on(Proxy::start(hosts)).expect("a proxy")
+        runtime.block_on(Proxy::start(hosts, Vec::new())).expect("a proxy")
     };
     let only = |place: &Place, port: u16| {
         let profile = Profile::read_only(place.path("scratch")).with_network(Network::Only(Vec::new()));

@@ -61,15 +61,16 @@ impl Shell {
         let world: &World = &cx.world;
         // Without a place for the file the command still runs; only `cd` is forgotten.
         let file = temporary(cx).ok();
-        let mut script = script(text, file.as_ref().map(NamedTempFile::path));
+        let hook_lines = cx.env_file.as_deref().filter(|path| path.is_file());
+        let before =
+            hook_lines.map(|path| format!(". {}; ", quote(&path.to_string_lossy()))).unwrap_or_default();
+        let mut script = format!("{before}{}", script(text, file.as_ref().map(NamedTempFile::path)));
         let mut too_long = None;
         if script.len() > LONGEST_ARGUMENT {
             let mut long = temporary(cx)?;
             long.write_all(text.as_bytes())?;
-            script = wrap(
-                &format!(". {}", quote(&long.path().to_string_lossy())),
-                file.as_ref().map(NamedTempFile::path),
-            );
+            let run = format!(". {}", quote(&long.path().to_string_lossy()));
+            script = format!("{before}{}", wrap(&run, file.as_ref().map(NamedTempFile::path)));
             too_long = Some(long);
         }
         let program = find(&world.env);

@@ -1,0 +1,203 @@
+//! Who may do what in a session: the rules that count now, the folders that belong to it, and the way from a call to a
+//! verdict.
+//!
+//! [`Authority`] is the session's: what somebody allows for longer than one call holds for every run of it. A [`Guard`]
+//! is one run's. The decision itself is `posse_core::permission`; here are the people, models and files around it.
+
+mod guard;
+mod judge;
+mod listen;
+mod real;
+mod save;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_core::permission::{Behavior, Destination, Mode, Rule, RuleSet, RuleSource, RuleText, Update};
+
+pub use guard::{Authorized, Guard};
+pub use listen::{RunHooks, Subagent};
+pub use real::RealPaths;
+
+/// Where changes that outlive the session are written.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsPlaces {
+    /// `~/.claude/settings.json`.
+    pub user: Option<PathBuf>,
+    /// `.claude/settings.json`.
+    pub project: PathBuf,
+    /// `.claude/settings.local.json`.
+    pub local: PathBuf,
+}
+
+/// The rules and folders of a session.
+#[derive(Debug)]
+pub struct Authority {
+    state: Mutex<State>,
+    /// What rules that are added later are relative to.
+    session: Arc<RuleSource>,
+    places: SettingsPlaces,
+    /// Whether only the administrator's rules count, so that nothing can be added.
+    managed_only: bool,
+    /// Whether the mode that asks nothing may be switched to.
+    may_bypass: bool,
+}
+
+#[derive(Debug)]
+struct State {
+    rules: Arc<RuleSet>,
+    roots: Arc<[PathBuf]>,
+}
+
+/// What a session begins with.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// Rules that count.
+    pub rules: Vec<Rule>,
+    /// Working directories, absolute.
+    pub roots: Vec<PathBuf>,
+    /// The home folder.
+    pub home: Option<PathBuf>,
+    /// Where changes are written.
+    pub places: SettingsPlaces,
+    /// Whether only the administrator's rules count.
+    pub managed_only: bool,
+    /// Whether the mode that asks nothing may be switched to.
+    pub may_bypass: bool,
+}
+
+/// What a change did besides changing rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The mode it asks for.
+    pub mode: Option<Mode>,
+    /// Folders that were added.
+    pub added: Vec<PathBuf>,
+    /// What could not be done, for the user.
+    pub notes: Vec<String>,
+}
+
+impl Authority {
+    /// The authority of a session that begins.
+    pub fn new(beginning: Beginning) -> Arc<Self> {
+        let Beginning { rules, roots, home, places, managed_only, may_bypass } = beginning;
+        let cwd = roots.first().cloned().unwrap_or_default();
+        let session = Arc::new(RuleSource { label: "this session".into(), base: cwd.clone(), cwd, home });
+        // Both names of a folder that is reached through a link are the run's.
+        let mut all: Vec<PathBuf> = Vec::new();
+        for root in roots {
+            let real = real::follow(&root);
+            for path in [root, real] {
+                if !all.contains(&path) {
+                    all.push(path);
+                }
+            }
+        }
+        let state = State { rules: Arc::new(RuleSet::new(rules)), roots: all.into() };
+        Arc::new(Self { state: Mutex::new(state), session, places, managed_only, may_bypass })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rules that count now.
+    pub fn rules(&self) -> Arc<RuleSet> {
+        Arc::clone(&self.lock().rules)
+    }
+
+    /// The working directories now.
+    pub fn roots(&self) -> Arc<[PathBuf]> {
+        Arc::clone(&self.lock().roots)
+    }
+
+    /// Whether the mode that asks nothing may be switched to.
+    pub fn may_bypass(&self) -> bool {
+        self.may_bypass
+    }
+
+    /// Carries out a change. What is meant to last is written to its settings file as well.
+    pub fn apply(&self, update: &Update, cwd: &Path) -> Applied {
+        let mut applied = Applied::default();
+        match update {
+            Update::SetMode { mode: Mode::BypassPermissions, .. } if !self.may_bypass => {
+                applied.notes.push("the mode bypassPermissions is not open to this session".into());
+            }
+            Update::SetMode { mode, .. } => applied.mode = Some(*mode),
+            Update::AddDirectories { directories, .. } => {
+                let paths = directories.iter().map(|directory| cwd.join(directory));
+                applied.added = paths.filter(|path| self.add_root(path)).collect();
+            }
+            Update::RemoveDirectories { directories, .. } => self.remove_roots(directories, cwd),
+            Update::AddRules { rules, behavior, .. } => self.add_rules(rules, *behavior, &mut applied),
+            Update::ReplaceRules { rules, behavior, .. } => {
+                self.drop_rules(*behavior, |_| true);
+                self.add_rules(rules, *behavior, &mut applied);
+            }
+            Update::RemoveRules { rules, behavior, .. } => {
+                let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
+                self.drop_rules(*behavior, |rule| texts.iter().any(|text| **text == *rule.text));
+            }
+        }
+        if let Err(note) = self.save(update) {
+            applied.notes.push(note);
+        }
+        applied
+    }
+
+    fn add_root(&self, path: &Path) -> bool {
+        let real = real::follow(path);
+        let mut state = self.lock();
+        if !real.is_dir() || state.roots.contains(&real) {
+            return false;
+        }
+        let mut roots = state.roots.to_vec();
+        roots.push(real.clone());
+        if real != path {
+            roots.push(path.to_owned());
+        }
+        state.roots = roots.into();
+        true
+    }
+
+    fn remove_roots(&self, directories: &[String], cwd: &Path) {
+        let gone: Vec<PathBuf> = directories.iter().map(|directory| cwd.join(directory)).collect();
+        let mut state = self.lock();
+        // The folder the session began in stays: without it nothing could be done at all.
+        let first = state.roots.first().cloned();
+        let keeps = |root: &&PathBuf| Some(*root) == first.as_ref() || !gone.contains(root);
+        state.roots = state.roots.iter().filter(keeps).cloned().collect();
+    }
+
+    fn add_rules(&self, rules: &[RuleText], behavior: Behavior, applied: &mut Applied) {
+        if self.managed_only && behavior == Behavior::Allow {
+            applied.notes.push("only the administrator's rules count here; nothing was added".into());
+            return;
+        }
+        let rules = rules.iter().map(|rule| Rule::parse(behavior, &rule.to_string(), &self.session));
+        let mut state = self.lock();
+        state.rules = Arc::new(state.rules.with(rules));
+    }
+
+    /// Only what was added in this session can be taken back: a file's rules are its owner's.
+    fn drop_rules(&self, behavior: Behavior, drop: impl Fn(&Rule) -> bool) {
+        let mut state = self.lock();
+        let own = |rule: &Rule| rule.behavior == behavior && rule.source == self.session && drop(rule);
+        state.rules = Arc::new(state.rules.without(own));
+    }
+
+    fn save(&self, update: &Update) -> Result<(), String> {
+        let file = match update.destination() {
+            Destination::Session | Destination::CliArg => return Ok(()),
+            Destination::UserSettings => {
+                self.places.user.as_deref().ok_or("there is no user folder to save to")?
+            }
+            Destination::ProjectSettings => &self.places.project,
+            Destination::LocalSettings => &self.places.local,
+        };
+        save::save(file, update)
+    }
+}
+
+#[cfg(test)]
+mod tests;

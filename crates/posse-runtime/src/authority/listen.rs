@@ -1,0 +1,91 @@
+//! The hooks of one run, together with everything about the run that they are told.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use posse_core::hooks::occasion::Stopping;
+use posse_core::hooks::{Common, HookEvent, Merged, Occasion};
+
+use crate::ask::SharedMode;
+use crate::hooks::{HookCx, Hooks};
+use crate::world::World;
+
+/// Tells the hooks of a run what happens in it.
+#[derive(Clone)]
+pub struct RunHooks {
+    hooks: Hooks,
+    cx: HookCx,
+    mode: SharedMode,
+    /// The input that is being worked on.
+    prompt: Arc<Mutex<Option<String>>>,
+    subagent: Option<Subagent>,
+}
+
+/// Which sub-agent a run is.
+#[derive(Clone, Debug)]
+pub struct Subagent {
+    /// Its id.
+    pub id: String,
+    /// What kind of agent.
+    pub kind: String,
+    /// Where its conversation is written down.
+    pub transcript: String,
+}
+
+impl RunHooks {
+    /// For a run that is told of by `cx`; `cx.common` has its session and agent.
+    pub fn new(hooks: Hooks, cx: HookCx, mode: SharedMode, subagent: Option<Subagent>) -> Self {
+        Self { hooks, cx, mode, prompt: Arc::default(), subagent }
+    }
+
+    /// Nobody listens.
+    pub fn none(world: Arc<World>) -> Self {
+        let cx = HookCx::new(world, Common::default(), Path::new(""));
+        Self::new(Hooks::default(), cx, SharedMode::default(), None)
+    }
+
+    /// Whether anybody cares about an event. Costs nothing.
+    pub fn hears(&self, event: HookEvent) -> bool {
+        !self.hooks.is_empty_for(event)
+    }
+
+    /// The hooks themselves.
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// What hooks are told of the run.
+    pub fn cx(&self) -> &HookCx {
+        &self.cx
+    }
+
+    /// Everything from now on belongs to this input.
+    pub fn begin_prompt(&self, id: &str) {
+        *self.prompt.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+    }
+
+    /// Runs everybody who is meant and says what comes of it.
+    pub async fn fire(&self, occasion: &Occasion, cwd: &Path) -> Merged {
+        let common = Common {
+            cwd: cwd.display().to_string(),
+            prompt_id: self.prompt.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            permission_mode: Some(self.mode.current().name().to_owned()),
+            ..self.cx.common.clone()
+        };
+        self.hooks.fire(occasion, &HookCx { common, ..self.cx.clone() }).await
+    }
+
+    /// The end of a run as hooks know it; nothing if nobody cares.
+    pub fn stopping(&self, stopping: Stopping) -> Option<Occasion> {
+        let occasion = match &self.subagent {
+            None => Occasion::Stop(stopping),
+            Some(Subagent { id, kind, transcript }) => Occasion::SubagentStop {
+                agent_id: id.clone(),
+                agent_type: kind.clone(),
+                agent_transcript_path: transcript.clone(),
+                stopping,
+            },
+        };
+        self.hears(occasion.event()).then_some(occasion)
+    }
+}

@@ -1,0 +1,276 @@
+//! What a session may do: its rules, its hooks, its sandbox, put together from settings and flags.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::definition::AgentDefinition;
+use posse_core::hooks::HookGroup;
+use posse_core::origin::Origin;
+use posse_core::permission::{Behavior, Call, Rule, RuleSource, concerns};
+use posse_core::settings::{Layer, ReadOnlyAgents, SandboxSettings, SetIn};
+use posse_core::tools::{Capability, split_entries};
+
+use super::{LaunchError, LaunchRequest};
+use crate::authority::{Authority, Beginning, RealPaths, SettingsPlaces};
+use crate::catalog::Catalog;
+use crate::hooks::{HookPolicy, HookSource, Hooks};
+use crate::sandbox::{HostPattern, Network, Profile, Proxy, Sandbox, Support};
+use crate::world::World;
+
+/// The rules and folders of a session.
+pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Arc<Authority> {
+    let home = world.env.home().map(Path::to_owned);
+    let cwd = &catalog.layout.cwd;
+    let source = |by: &SetIn| {
+        Arc::new(RuleSource {
+            label: by.file.display().to_string().into(),
+            base: base(by, cwd),
+            cwd: cwd.clone(),
+            home: home.clone(),
+        })
+    };
+    let mut rules: Vec<Rule> = catalog
+        .effective_rules()
+        .iter()
+        .map(|rule| Rule::parse(rule.behavior, &rule.text, &source(&rule.by)))
+        .collect();
+    let managed_only = catalog.settings.managed_rules_only.is_some();
+    let mut flag = |lists: &[String], behavior: Behavior, label: &str| {
+        let source = Arc::new(RuleSource {
+            label: label.into(),
+            base: cwd.clone(),
+            cwd: cwd.clone(),
+            home: home.clone(),
+        });
+        let entries = lists.iter().flat_map(|list| split_entries(list));
+        rules.extend(entries.map(|(_, entry)| Rule::parse(behavior, entry, &source)));
+    };
+    if !managed_only {
+        flag(&request.allowed_tools, Behavior::Allow, "--allowedTools");
+    }
+    flag(&request.disallowed_tools, Behavior::Deny, "--disallowedTools");
+    let user = catalog.layout.user.as_ref().map(|user| user.join("settings.json"));
+    let top = catalog.layout.repository.as_deref().unwrap_or(cwd);
+    Authority::new(Beginning {
+        rules,
+        roots: roots(request, catalog),
+        home,
+        places: SettingsPlaces {
+            user,
+            project: cwd.join(".claude/settings.json"),
+            local: top.join(".claude/settings.local.json"),
+        },
+        managed_only,
+        may_bypass: request.may_bypass && catalog.settings.bypass_disabled.is_none(),
+    })
+}
+
+/// What `/x` in a rule starts at: the folder that the file belongs to.
+fn base(by: &SetIn, cwd: &Path) -> PathBuf {
+    let up = |steps: usize| by.file.ancestors().nth(steps).map(Path::to_owned);
+    let found = match by.layer {
+        Layer::Project | Layer::Local => up(2),
+        Layer::User | Layer::Managed => up(1),
+        Layer::Flag => None,
+    };
+    found.filter(|path| path.is_absolute()).unwrap_or_else(|| cwd.to_owned())
+}
+
+/// The working directories: where the session begins, and what flags and settings add.
+fn roots(request: &LaunchRequest, catalog: &Catalog) -> Vec<PathBuf> {
+    let cwd = &catalog.layout.cwd;
+    let flags = request.catalog.add_dirs.iter().map(|dir| cwd.join(dir));
+    let settings = catalog.settings.additional_directories.iter().map(|set| expand(&set.value, cwd, catalog));
+    std::iter::once(cwd.clone()).chain(flags).chain(settings).collect()
+}
+
+fn expand(path: &str, cwd: &Path, catalog: &Catalog) -> PathBuf {
+    let home = catalog.layout.user.as_deref().and_then(Path::parent);
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => cwd.join(path),
+    }
+}
+
+/// The hooks of a session: those of settings, then those of the agent it runs as.
+pub(super) fn hooks(catalog: &Catalog, agent: Option<&AgentDefinition>, notes: &mut Vec<String>) -> Hooks {
+    let settings = &catalog.settings;
+    let off = settings.hooks_off.as_ref();
+    if off.is_some_and(|by| by.layer == Layer::Managed) {
+        return Hooks::default();
+    }
+    let policy = HookPolicy {
+        only_managed: off.is_some() || settings.managed_hooks_only.is_some() || settings.plugin_only.hooks,
+        http_urls: settings.hook_urls.as_ref().map(|set| set.value.clone()),
+        http_env: settings.hook_env.as_ref().map(|set| set.value.clone()),
+    };
+    let mut groups: Vec<(Arc<HookSource>, Vec<HookGroup>)> = catalog
+        .effective_hooks()
+        .iter()
+        .map(|(group, by)| {
+            let source = HookSource {
+                label: by.file.display().to_string().into(),
+                plugin: None,
+                is_managed: by.layer == Layer::Managed,
+            };
+            (Arc::new(source), vec![group.clone()])
+        })
+        .collect();
+    if let Some(agent) = agent.filter(|agent| !agent.hooks.is_empty()) {
+        if agent.source.origin == Origin::Project && !catalog.trust.trusted {
+            let folder = catalog.trust.folder.display();
+            notes.push(format!("the hooks of {} are ignored because {folder} is not trusted", agent.name));
+        } else {
+            let source = HookSource {
+                label: format!("agent {}", agent.name).into(),
+                plugin: None,
+                is_managed: agent.source.origin == Origin::Managed,
+            };
+            groups.push((Arc::new(source), agent.hooks.clone()));
+        }
+    }
+    Hooks::new(policy, groups, [])
+}
+
+/// Whether a rule in the `if` of a hook speaks of a call.
+pub(super) fn condition(
+    authority: &Arc<Authority>,
+    world: &Arc<World>,
+) -> impl Fn(&str, &str, &serde_json::Value) -> bool + use<> {
+    let (authority, world) = (Arc::clone(authority), Arc::clone(world));
+    move |rule, tool, input| {
+        let folders = posse_core::permission::Folders {
+            cwd: world.cwd.clone(),
+            roots: authority.roots().to_vec(),
+            home: world.env.home().map(Path::to_owned),
+            ..Default::default()
+        };
+        concerns(rule, &Call::new(tool, input), &folders, &RealPaths)
+    }
+}
+
+/// The sandbox of a run, with what must live as long as it.
+#[derive(Debug, Default)]
+pub(super) struct Confinement {
+    pub(super) sandbox: Option<Arc<Sandbox>>,
+    /// Whether settings take being confined for a yes to commands.
+    pub(super) allows_commands: bool,
+    /// Where allowed hosts are reached through.
+    _proxy: Option<Proxy>,
+    /// The scratch folder, removed at the end.
+    _scratch: Option<tempfile::TempDir>,
+}
+
+/// Whether a run whose tools are these must not write.
+pub(super) fn is_reader(capability: &Capability) -> bool {
+    let writes = |tool: &str| capability.grant(tool).is_some();
+    writes("Bash") && !["Edit", "NotebookEdit", "Write"].into_iter().any(writes)
+}
+
+/// Confines the commands of a run as settings and its tools ask.
+pub(super) async fn confine(
+    catalog: &Catalog,
+    reader: Option<&str>,
+    authority: &Authority,
+    world: &World,
+    notes: &mut Vec<String>,
+) -> Result<Confinement, LaunchError> {
+    let settings = &catalog.settings.sandbox;
+    let is_on = |set: &Option<posse_core::settings::Set<bool>>| set.as_ref().is_some_and(|set| set.value);
+    let enabled = is_on(&settings.enabled);
+    let readers = settings.read_only_agents.as_ref().map_or(ReadOnlyAgents::default(), |set| set.value);
+    let reader = reader.filter(|_| readers != ReadOnlyAgents::Off);
+    if !enabled && reader.is_none() {
+        return Ok(Confinement::default());
+    }
+    let must = (enabled && is_on(&settings.fail_if_unavailable))
+        || (reader.is_some() && readers == ReadOnlyAgents::Require);
+    match build(settings, enabled, reader.is_some(), authority, world).await {
+        // What the sandbox cannot hold is for `posse doctor` to say; a run does not repeat it each time.
+        Ok(confinement) => Ok(confinement),
+        Err(why) if must => Err(LaunchError::Sandbox(why)),
+        Err(why) => {
+            let who = reader.map_or_else(|| "commands".to_owned(), |agent| format!("commands of {agent}"));
+            notes.push(format!("{who} run without a sandbox: {why} (posse doctor says more)"));
+            Ok(Confinement::default())
+        }
+    }
+}
+
+async fn build(
+    settings: &SandboxSettings,
+    enabled: bool,
+    reader: bool,
+    authority: &Authority,
+    world: &World,
+) -> Result<Confinement, String> {
+    let scratch = tempfile::Builder::new()
+        .prefix("posse-scratch-")
+        .tempdir_in(world.temp_dir())
+        .map_err(|error| format!("no scratch folder can be made: {error}"))?;
+    let mut profile = if reader {
+        Profile::read_only(scratch.path())
+    } else {
+        Profile::workspace(authority.roots().to_vec(), scratch.path())
+    };
+    let home = world.env.home().map(Path::to_owned);
+    let path = |text: &str| match (text.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => {
+            world.cwd.join(text.strip_prefix("//").map_or(text, |rest| &text[text.len() - rest.len() - 1..]))
+        }
+    };
+    if enabled {
+        let existing = |list: &[(Box<str>, SetIn)]| {
+            list.iter().map(|(text, _)| path(text)).filter(|path| path.exists()).collect::<Vec<_>>()
+        };
+        if !reader {
+            profile.writable.extend(existing(&settings.allow_write));
+            if let Some(home) = &home {
+                profile = profile.with_home(home);
+            }
+        }
+        profile.protected.extend(existing(&settings.deny_write));
+        profile.unreadable.extend(existing(&settings.deny_read));
+        profile.local_sockets = settings.allow_all_unix_sockets.as_ref().is_some_and(|set| set.value);
+        profile = profile.with_network(network(settings));
+    }
+    // Looking for bubblewrap starts it; what only reads does not need it where the kernel can hold it.
+    let plain = profile.protected.is_empty() && profile.unreadable.is_empty();
+    let kernel = Support::of_kernel();
+    let support = if plain && kernel.landlock > 0 { kernel } else { Support::probe(world).await };
+    let proxy = match &profile.network {
+        Network::Only(hosts) => Some(
+            Proxy::start(hosts.clone(), patterns(&settings.denied_domains))
+                .await
+                .map_err(|error| format!("its proxy cannot start: {error}"))?,
+        ),
+        Network::Open | Network::Closed => None,
+    };
+    let mut sandbox = Sandbox::new(profile, &support, &world.program).map_err(|error| error.to_string())?;
+    if let Some(proxy) = &proxy {
+        sandbox = sandbox.with_proxy(proxy.port());
+    }
+    Ok(Confinement {
+        sandbox: Some(Arc::new(sandbox)),
+        allows_commands: enabled && settings.auto_allow_bash.as_ref().is_none_or(|set| set.value),
+        _proxy: proxy,
+        _scratch: Some(scratch),
+    })
+}
+
+/// With a sandbox, the hosts that settings name, and no others.
+fn network(settings: &SandboxSettings) -> Network {
+    let hosts = patterns(&settings.allowed_domains);
+    if settings.allowed_domains.iter().any(|domain| &**domain == "*") && settings.denied_domains.is_empty() {
+        Network::Open
+    } else if hosts.is_empty() {
+        Network::Closed
+    } else {
+        Network::Only(hosts)
+    }
+}
+
+fn patterns(domains: &[Box<str>]) -> Vec<HostPattern> {
+    domains.iter().map(|domain| HostPattern::new(domain)).collect()
+}

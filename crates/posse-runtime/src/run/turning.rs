@@ -1,0 +1,196 @@
+//! The edges of a turn: what hooks and reminders add to a prompt, whether an answer is the end.
+
+use posse_core::event::{Delta, Outcome, What};
+use posse_core::hooks::occasion::Stopping;
+use posse_core::hooks::{HookEvent, Merged, Occasion};
+use posse_core::message::{Block, Message, Usage};
+use posse_core::permission::Mode;
+use posse_core::prompt;
+use posse_core::turn::{Effect, Input};
+use tokio_util::sync::CancellationToken;
+
+use super::driver::{Done, Flight};
+use super::{Ended, Event, Run, calls};
+use crate::session::SessionError;
+
+/// How often hooks may send an answer back in a row, unless `CLAUDE_CODE_STOP_HOOK_BLOCK_CAP` says otherwise.
+const MOST_SENT_BACK: u64 = 8;
+
+impl Run {
+    /// A prompt with everything that goes before it, and why hooks will not have it, if they will not.
+    pub(super) async fn open_turn(
+        &mut self,
+        mut message: Message,
+        stop: &CancellationToken,
+    ) -> (Message, Option<String>) {
+        let hooks = self.setup.guard.hooks.clone();
+        hooks.begin_prompt(&self.setup.world.ids.uuid());
+        let mut context = std::mem::take(&mut self.setup.greeting);
+        if hooks.hears(HookEvent::UserPromptSubmit) {
+            let occasion =
+                Occasion::UserPromptSubmit { prompt: message.text(), source: None, session_title: None };
+            let cwd = self.cx.cwd.get();
+            let merged = tokio::select! {
+                merged = hooks.fire(&occasion, &cwd) => merged,
+                () = stop.cancelled() => Merged::default(),
+            };
+            self.show_notes(&merged);
+            if merged.is_blocked() || merged.stop.is_some() {
+                let why = merged.objection().or(merged.stop);
+                return (message, Some(why.unwrap_or_else(|| "a hook refused the prompt".into())));
+            }
+            context.extend(merged.context);
+        }
+        if let Some(reminder) = self.about_planning() {
+            message.blocks.insert(0, Block::Text(reminder));
+        }
+        self.planning = self.is_planning();
+        if self.turn.history().is_empty()
+            && let Some(opening) = self.setup.opening.take()
+        {
+            message.blocks.insert(0, Block::Text(opening));
+        }
+        message.blocks.extend(context.iter().map(|text| Block::Text(super::reminder(text))));
+        (message, None)
+    }
+
+    /// What stands for a turn that never began.
+    pub(super) fn blocked(&mut self, why: String, duration_ms: u64) -> Result<Ended, SessionError> {
+        Ok(Ended {
+            outcome: Outcome::Blocked(why),
+            usage: Usage::default(),
+            stop: None,
+            denials: Vec::new(),
+            user_messages: 0,
+            duration_ms,
+        })
+    }
+
+    fn is_planning(&self) -> bool {
+        self.setup.guard.mode.current() == Mode::Plan
+    }
+
+    /// What a prompt says of plan mode: that it is on, or that somebody has ended it since the last prompt.
+    fn about_planning(&self) -> Option<String> {
+        match (self.planning, self.is_planning()) {
+            (_, true) => Some(prompt::plan_mode(self.setup.tools.get("ExitPlanMode").is_some())),
+            (true, false) => Some(prompt::PLAN_MODE_OVER.to_owned()),
+            (false, false) => None,
+        }
+    }
+
+    /// Shows hooks the answers since the last request; says whether there is something to wait for.
+    pub(super) fn show_batch(&self, flight: &mut Flight, stop: &CancellationToken) -> bool {
+        let hooks = self.setup.guard.hooks.clone();
+        if flight.batch.is_empty() || !hooks.hears(HookEvent::PostToolBatch) {
+            return false;
+        }
+        let mut calls = std::mem::take(&mut flight.batch);
+        let answers = self.turn.history().last().into_iter().flat_map(|message| message.blocks.iter());
+        for answer in answers {
+            if let Block::ToolResult(answer) = answer
+                && let Some(slot) = calls.iter_mut().find(|(tool, _)| *tool.id == *answer.id)
+            {
+                slot.1 = calls::response(answer);
+            }
+        }
+        let (cwd, stop) = (self.cx.cwd.get(), stop.clone());
+        flight.start(Done::Batch(Box::default()), async move {
+            let occasion = Occasion::PostToolBatch { calls };
+            let merged = tokio::select! {
+                merged = hooks.fire(&occasion, &cwd) => merged,
+                () = stop.cancelled() => Merged::default(),
+            };
+            Done::Batch(Box::new(merged))
+        });
+        true
+    }
+
+    /// What hooks said of a batch: the model is told, or the turn ends.
+    pub(super) fn batch_shown(
+        &mut self,
+        merged: Merged,
+        flight: &mut Flight,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
+        self.show_notes(&merged);
+        if merged.is_blocked() || merged.stop.is_some() {
+            let why = merged.objection().or(merged.stop).unwrap_or_else(|| "a hook ended the turn".into());
+            flight.inputs.push_back(Input::Stop(Outcome::Stopped(why)));
+            return Ok(());
+        }
+        for text in &merged.context {
+            let mut effects = Vec::new();
+            self.turn.handle(Input::Aside(super::reminder(text)), &mut effects);
+            for effect in effects {
+                if let Effect::Record(fact) = effect {
+                    self.record(fact)?;
+                }
+            }
+        }
+        self.call_model(flight, stop);
+        Ok(())
+    }
+
+    /// Asks hooks whether an answer is the end.
+    pub(super) fn may_end(&self, text: String, flight: &mut Flight, stop: &CancellationToken) {
+        let hooks = self.setup.guard.hooks.clone();
+        let Some(occasion) = hooks.stopping(Stopping {
+            stop_hook_active: flight.sent_back > 0,
+            last_assistant_message: (!text.is_empty()).then_some(text),
+            background_tasks: Vec::new(),
+            session_crons: Vec::new(),
+        }) else {
+            flight.inputs.push_back(Input::Ends);
+            return;
+        };
+        let (cwd, stop) = (self.cx.cwd.get(), stop.clone());
+        flight.start(Done::MayEnd(Box::default()), async move {
+            let merged = tokio::select! {
+                merged = hooks.fire(&occasion, &cwd) => merged,
+                () = stop.cancelled() => Merged::default(),
+            };
+            Done::MayEnd(Box::new(merged))
+        });
+    }
+
+    /// An answer that hooks send back is not the end, but they may not do that for ever.
+    pub(super) fn end_judged(&self, merged: Merged, flight: &mut Flight) {
+        self.show_notes(&merged);
+        let cap = self.setup.world.env.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").unwrap_or(MOST_SENT_BACK);
+        match merged.goes_on_with() {
+            Some(why) if u64::from(flight.sent_back) < cap => {
+                flight.sent_back += 1;
+                flight.inputs.push_back(Input::GoesOn(why));
+            }
+            Some(_) => {
+                let note = format!("hooks sent the answer back {cap} times in a row; it counts now");
+                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
+                flight.inputs.push_back(Input::Ends);
+            }
+            None => flight.inputs.push_back(Input::Ends),
+        }
+    }
+
+    /// Tells hooks of a turn that failed.
+    pub(super) async fn close_turn(&self, ended: Option<&Outcome>) {
+        let hooks = &self.setup.guard.hooks;
+        if let Some(Outcome::Failed(failure)) = ended
+            && hooks.hears(HookEvent::StopFailure)
+        {
+            let occasion = Occasion::StopFailure {
+                error: failure.kind.word().to_owned(),
+                error_details: Some(failure.message.clone()),
+                last_assistant_message: None,
+            };
+            let merged = hooks.fire(&occasion, &self.cx.cwd.get()).await;
+            self.show_notes(&merged);
+        }
+    }
+
+    pub(super) fn show_notes(&self, merged: &Merged) {
+        for note in merged.system_messages.iter().chain(&merged.errors) {
+            self.show(Event { what: What::Delta(Delta::Note(note.clone())), ids: Vec::new() });
+        }
+    }
+}
