@@ -29,7 +29,8 @@ impl Mounts {
             args.words(&["--unshare-user"]);
         }
         if self.own_processes {
-            args.words(&["--unshare-pid", "--proc", "/proc"]);
+            // Read-only as all else: the settings of the kernel in it are root's to write.
+            args.words(&["--unshare-pid", "--proc", "/proc", "--remount-ro", "/proc"]);
         }
         for path in &self.writable {
             args.mount("--bind", path, path);

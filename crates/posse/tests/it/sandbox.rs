@@ -367,3 +367,23 @@ fn an_order_that_cannot_be_held_runs_nothing() {
         assert!(!env.posse(args).success().contains("confine"));
     }
 }
+
+/// Settings of the kernel belong to root, who may write them without any capability. The same value is written, so that
+/// an escape would harm nobody.
+#[test]
+fn settings_of_the_kernel_are_not_written() {
+    let Some(support) = support_or_say("settings of the kernel") else { return };
+    let attempt = "read -r v < /proc/sys/vm/swappiness && echo $v > /proc/sys/vm/swappiness";
+    let way = Way { name: "", with: With::Shell, needs: Needs::Root, attempt };
+    let place = Place::without_keeper();
+    let free = place.attempt(&way, None);
+    if !free.starts_with("exit status: 0") {
+        println!("not tried: not even possible without a sandbox: {free}");
+        return;
+    }
+    for support in kinds_for_readers(&support) {
+        let sandbox = Sandbox::new(reader(&place), &support, POSSE).expect("a sandbox");
+        let said = place.attempt(&way, Some(&sandbox));
+        assert!(said.starts_with("exit status: 1 bash"), "{said} {support:?}");
+    }
+}

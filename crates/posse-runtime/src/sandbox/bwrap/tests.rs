@@ -22,7 +22,7 @@ fn mounts_are_layered_from_the_outside_in() {
     let text = args.join(" ").replace(root.to_str().unwrap(), "");
     assert_eq!(
         text,
-        "--ro-bind / / --dev /dev --tmpfs /dev/shm --unshare-ipc --unshare-pid --proc /proc --bind /p /p \
+        "--ro-bind / / --dev /dev --tmpfs /dev/shm --unshare-ipc --unshare-pid --proc /proc --remount-ro /proc --bind /p /p \
          --bind /p/.git /p/.git --bind /p/a /p/a --ro-bind /p/.git/hooks /p/.git/hooks \
          --ro-bind /p/.git/config /p/.git/config --ro-bind /p/a/b /p/a/b \
          --tmpfs /secret --remount-ro /secret --ro-bind /dev/null /key --"
