@@ -141,14 +141,6 @@ impl Ask {
             Self::Question(pending) => pending.reply.is_closed(),
         }
     }
-
-    /// Waits until nobody wants the answer any more.
-    pub async fn withdrawn(&mut self) {
-        match self {
-            Self::Permission(pending) => pending.reply.closed().await,
-            Self::Question(pending) => pending.reply.closed().await,
-        }
-    }
 }
 
 /// A question with the way back. Dropping it unanswered says that there is nobody to ask.
@@ -160,6 +152,11 @@ pub struct Pending<A, R> {
 }
 
 impl<A, R> Pending<A, R> {
+    /// Waits until nobody wants the answer any more.
+    pub async fn withdrawn(&mut self) {
+        self.reply.closed().await;
+    }
+
     /// Answers. If the question was withdrawn meanwhile, nobody hears it.
     pub fn answer(self, answer: R) {
         let _ = self.reply.send(answer);

@@ -206,6 +206,15 @@ impl Launched {
         }
     }
 
+    /// Approves actions in another way from now on, if that way is open.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), &'static str> {
+        if mode == Mode::BypassPermissions && !self.run.may_bypass() {
+            return Err("bypassPermissions is not open here: start with --allow-dangerously-skip-permissions");
+        }
+        self.mode.set(mode);
+        Ok(())
+    }
+
     /// Ends the session: hooks hear of it, and nothing it started is left.
     pub async fn end(&self, reason: EndReason) {
         if self.hooks.hears(HookEvent::SessionEnd) {

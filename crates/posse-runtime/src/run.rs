@@ -166,6 +166,11 @@ impl Run {
         }
     }
 
+    /// Whether the mode that asks nothing may be switched to.
+    pub fn may_bypass(&self) -> bool {
+        self.setup.guard.authority.may_bypass()
+    }
+
     /// Tells the model something with the next prompt.
     pub fn greet(&mut self, texts: Vec<String>) {
         self.setup.greeting.extend(texts);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::output::Output;
+use crate::pty::Pty;
 
 /// Folders that live as long as the test: `home`, `project` (a repository's top) and whatever is added.
 pub struct TestEnv {
@@ -116,6 +117,18 @@ impl TestEnv {
             std::io::Read::read_to_string(pipe, &mut stderr).expect("text");
         }
         Output { code, stdout: String::new(), stderr }
+    }
+
+    /// Starts posse at a terminal of its own.
+    #[allow(clippy::disallowed_methods)] // As below.
+    pub fn at_terminal(&self, args: &[&str]) -> Pty {
+        let posse = self.command();
+        // A session of its own with this terminal as the controlling one, so that Ctrl-C reaches posse and nobody else.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg("--wait").arg(posse.get_program()).args(args);
+        let vars = posse.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.env_clear().envs(vars).current_dir(&self.cwd);
+        Pty::start(command)
     }
 
     /// posse, ready to be started by the test itself.

@@ -4,8 +4,10 @@
 
 mod env;
 mod output;
+mod pty;
 pub mod server;
 
 pub use env::TestEnv;
 pub use output::Output;
+pub use pty::Pty;
 pub use server::FakeModel;

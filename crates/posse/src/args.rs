@@ -16,7 +16,8 @@ pub use run::{AuthorityArgs, EffortArg, OutputFormat, PromptArgs, RunArgs, Sessi
 /// it and what it may do, then its instructions. posse reads the agents, settings and plugins you already have from
 /// Claude Code.
 ///
-/// Give it a task: posse -p "explain this project". Or watch it work, without a key: posse demo.
+/// Talk to it in this folder: posse. Give it one task: posse -p "explain this project". Or watch it work, without a
+/// key: posse demo.
 #[derive(Debug, Parser)]
 #[command(name = "posse", version, propagate_version = true, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -10,6 +10,8 @@ mod lint;
 mod run;
 mod sessions;
 mod trust;
+mod signals;
+mod talk;
 
 use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;

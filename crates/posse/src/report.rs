@@ -7,6 +7,7 @@ use posse_core::diagnostic::Diagnostic;
 use posse_runtime::sandbox::confine::ConfineError;
 
 use crate::render::diagnostics;
+use crate::render::style::Style;
 use crate::terminal::Terminal;
 
 /// How a command ended.
@@ -97,7 +98,14 @@ pub fn finish(result: CommandResult, terminal: &mut Terminal) -> ExitCode {
 }
 
 fn say(terminal: &mut Terminal, failure: &Failure) -> ExitCode {
-    let style = crate::render::style::Style { color: terminal.color };
+    let text = text(failure, Style { color: terminal.color });
+    // If not even that can be written there is nobody to tell.
+    let _ = terminal.err.write_all(text.as_bytes());
+    ExitCode::from(if failure.usage { USAGE } else { PROBLEMS })
+}
+
+/// A failure as people read it: the message, the places, the hints.
+pub fn text(failure: &Failure, style: Style) -> String {
     let mut text = format!("{} {}\n", style.error("error:"), failure.message);
     for diagnostic in &failure.diagnostics {
         text.push('\n');
@@ -106,9 +114,7 @@ fn say(terminal: &mut Terminal, failure: &Failure) -> ExitCode {
     for hint in &failure.hints {
         text.push_str(&format!("{} {hint}\n", style.hint("hint:")));
     }
-    // If not even that can be written there is nobody to tell.
-    let _ = terminal.err.write_all(text.as_bytes());
-    ExitCode::from(if failure.usage { USAGE } else { PROBLEMS })
+    text
 }
 
 /// What the argument parser has to say: help and version are results, the rest are errors.

@@ -11,7 +11,7 @@ use super::SourceArgs;
 /// A task to run.
 #[derive(Debug, Default, clap::Args)]
 pub struct RunArgs {
-    /// The task; what comes on standard input is put below it
+    /// The task, or how the conversation begins; with -p, what comes on standard input is put below it
     pub prompt: Option<String>,
     /// Answer and end, without a conversation
     #[arg(short, long)]

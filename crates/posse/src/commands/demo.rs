@@ -12,7 +12,8 @@ use posse_runtime::run::{Ended, Event};
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
-use super::run::{interrupts, launch_failure, runtime};
+use super::run::{launch_failure, runtime};
+use super::signals::interrupts;
 use crate::args::DemoArgs;
 use crate::render::style::Style;
 use crate::render::transcript::Transcript;

@@ -1,4 +1,4 @@
-//! `posse -p`: a task, an answer.
+//! `posse -p`: a task, an answer. Also what every run begins with: flags become a request.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -16,7 +16,8 @@ use posse_runtime::session::SessionError;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
-use super::load_failure;
+use super::signals::interrupts;
+use super::{load_failure, talk};
 use crate::args::{OutputFormat, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
 use crate::render::stream::{Stream, TurnEnd};
@@ -25,6 +26,11 @@ use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    let in_person = terminal.is_terminal && std::io::stdin().is_terminal();
+    if is_conversation(&args, world) && in_person && !args.init_only {
+        refuse_misspelt(args.prompt.as_deref())?;
+        return talk::run(args, world, terminal);
+    }
     let prompt = if args.init_only { String::new() } else { prompt(&args, world)? };
     let format = args.output_format;
     let show = Show {
@@ -113,28 +119,34 @@ fn prompt(args: &RunArgs, world: &World) -> Result<String, Failure> {
         let hint = "try: posse -p \"explain this project\", or posse demo";
         return Err(Failure::new("there is no task").hint(hint).usage());
     }
-    if !args.print && world.env.get("CLAUDE_CODE_ENTRYPOINT").is_none() {
-        return Err(no_conversation(args.prompt.as_deref().unwrap_or_default()));
+    if is_conversation(args, world) {
+        refuse_misspelt(args.prompt.as_deref())?;
+        let failure = Failure::new("a conversation needs a terminal for input and output").usage();
+        return Err(failure.hint("give a task with -p, or see `posse --help` for the commands"));
     }
     Ok(parts.join("\n\n"))
 }
 
+/// Whether this is to go on after the first answer. Programs that start posse say who they are, and want one.
+fn is_conversation(args: &RunArgs, world: &World) -> bool {
+    !args.print && world.env.get("CLAUDE_CODE_ENTRYPOINT").is_none()
+}
+
 /// A lone word is more likely a command misspelt than a task.
-fn no_conversation(prompt: &str) -> Failure {
+fn refuse_misspelt(prompt: Option<&str>) -> Result<(), Failure> {
     use clap::CommandFactory;
+    let Some(prompt) = prompt else { return Ok(()) };
     let command = crate::args::Args::command();
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     match posse_core::suggest::closest(prompt, names) {
-        Some(close) => {
-            Failure::new(format!("there is no command `{prompt}`")).hint(format!("did you mean `{close}`?"))
-        }
-        None => Failure::new("conversations in the terminal are not built yet")
-            .hint("give a task with -p, or see `posse --help` for the commands"),
+        Some(close) => Err(Failure::new(format!("there is no command `{prompt}`"))
+            .hint(format!("did you mean `{close}`?"))
+            .usage()),
+        None => Ok(()),
     }
-    .usage()
 }
 
-fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
+pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Failure> {
     let RunArgs {
         prompt: _,
         print: _,
@@ -266,55 +278,29 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
     }
 }
 
-/// The first prompt of an agent that has one of its own to put before it.
-fn first_message(launched: &Launched, prompt: &str) -> Message {
+/// A prompt; the first is put behind the agent's own, if it has one.
+pub(super) fn first_message(launched: &Launched, prompt: &str) -> Message {
     match &launched.facts.initial_prompt {
-        Some(initial) if launched.run.history().is_empty() => Message::user(format!("{initial}\n\n{prompt}")),
+        Some(initial) if launched.run.history().is_empty() => {
+            Message::user(format!("{initial}\n\n{prompt}").trim_end())
+        }
         Some(_) | None => Message::user(prompt),
     }
 }
 
-/// Cancels the token at the first signal to end and ends the program at the second; never ends by itself.
-///
-/// A hang-up or a polite kill ends a run like Ctrl-C does: with everything it started, and the conversation whole.
-pub(super) async fn interrupts(stop: CancellationToken) -> std::convert::Infallible {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind).ok();
-    let (mut terminate, mut hang_up) = (listen(SignalKind::terminate()), listen(SignalKind::hangup()));
-    for count in 1.. {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            () = came(terminate.as_mut()) => {}
-            () = came(hang_up.as_mut()) => {}
-        }
-        if count > 1 {
-            at_once();
-        }
-        stop.cancel();
-    }
-    std::future::pending().await
-}
-
-/// Waits for a signal; for one that cannot be listened to, for ever.
-async fn came(signal: Option<&mut tokio::signal::unix::Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// Whoever asks twice does not want to wait for anything. The transcript is whole: facts are written as they happen.
-#[allow(clippy::disallowed_methods)]
-fn at_once() -> ! {
-    std::process::exit(130)
-}
-
-fn log(debug: &Option<Debug>, event: &Event, terminal: &mut Terminal) -> Result<(), Error> {
+/// Says what happens, for those who asked for it.
+pub(super) fn log(debug: &Option<Debug>, event: &Event, terminal: &mut Terminal) -> Result<(), Error> {
     let line = debug.as_ref().and_then(|debug| debug.event(event)).unwrap_or_default();
     terminal.err.write_all(line.as_bytes())?;
     Ok(())
+}
+
+/// What a person should know first: the agents that are not there although their files are, what does not count.
+pub(super) fn say_first(launched: &Launched, terminal: &mut Terminal) -> std::io::Result<()> {
+    for (file, reason) in &launched.facts.failed {
+        writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
+    }
+    launched.notes.iter().try_for_each(|note| writeln!(terminal.err, "posse: {note}"))
 }
 
 async fn as_text(
@@ -327,13 +313,8 @@ async fn as_text(
     let stop = CancellationToken::new();
     let mut transcript =
         Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
-    let Launched { run, events, facts, cx, notes, .. } = &mut launched;
-    for (file, reason) in &facts.failed {
-        writeln!(terminal.err, "posse: {file} is not loaded: {reason}")?;
-    }
-    for note in notes {
-        writeln!(terminal.err, "posse: {note}")?;
-    }
+    say_first(&launched, terminal)?;
+    let Launched { run, events, cx, .. } = &mut launched;
     let debug = show.debug.then(|| Debug::start(&cx.world));
     let turn = run.prompt(message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
@@ -346,6 +327,9 @@ async fn as_text(
     })
     .await?;
     launched.end(EndReason::Other).await;
+    if let Some(failure) = failure_of(&ended.outcome) {
+        return Err(failure.into());
+    }
     match ended.outcome {
         TurnOutcome::Answer { text, .. } => {
             writeln!(terminal.out, "{}", text.trim_end())?;
@@ -355,15 +339,6 @@ async fn as_text(
             writeln!(terminal.err, "posse: interrupted")?;
             Ok(Outcome::Interrupted)
         }
-        TurnOutcome::OutOfTurns(limit) => {
-            Err(Failure::new(format!("Reached maximum number of turns ({limit})")).into())
-        }
-        TurnOutcome::OutOfTries(tries) => {
-            Err(Failure::new(format!("The answer did not fit the schema in {tries} tries")).into())
-        }
-        TurnOutcome::OutOfBudget(limit) => {
-            Err(Failure::new(format!("Reached maximum budget (${limit})")).into())
-        }
         TurnOutcome::Blocked(why) => {
             writeln!(terminal.err, "posse: {why}")?;
             Ok(Outcome::Fine)
@@ -372,7 +347,28 @@ async fn as_text(
             writeln!(terminal.err, "posse: stopped by a hook: {why}")?;
             Ok(Outcome::Fine)
         }
-        TurnOutcome::Failed(failure) => Err(super::model_failure(&failure).into()),
+        TurnOutcome::OutOfTurns(_)
+        | TurnOutcome::OutOfTries(_)
+        | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Failed(_) => Ok(Outcome::Problems),
+    }
+}
+
+/// What went wrong in a turn, if anything did.
+pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Failure> {
+    match outcome {
+        TurnOutcome::Answer { .. }
+        | TurnOutcome::Cancelled { .. }
+        | TurnOutcome::Blocked(_)
+        | TurnOutcome::Stopped(_) => None,
+        TurnOutcome::OutOfTurns(limit) => {
+            Some(Failure::new(format!("Reached maximum number of turns ({limit})")))
+        }
+        TurnOutcome::OutOfTries(tries) => {
+            Some(Failure::new(format!("The answer did not fit the schema in {tries} tries")))
+        }
+        TurnOutcome::OutOfBudget(limit) => Some(Failure::new(format!("Reached maximum budget (${limit})"))),
+        TurnOutcome::Failed(failure) => Some(super::model_failure(failure)),
     }
 }
 

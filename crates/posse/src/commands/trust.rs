@@ -84,6 +84,14 @@ fn list(as_json: bool, world: &World, terminal: &mut Terminal) -> CommandResult 
     Ok(Outcome::Fine)
 }
 
+/// What would count if the folder were trusted, one line each; nothing if it is.
+pub(super) fn wishes(catalog: &Catalog) -> Vec<String> {
+    if catalog.trust.trusted {
+        return Vec::new();
+    }
+    waiting(catalog).iter().map(|one| format!("{}: {}", one.kind, plain(&one.text))).collect()
+}
+
 /// One thing that waits for trust.
 struct Waiting {
     kind: &'static str,

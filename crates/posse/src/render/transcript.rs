@@ -104,6 +104,8 @@ impl Transcript {
         let mut out =
             if self.last_call.as_ref() == Some(&call.id) { self.end_text() } else { self.call(call) };
         self.last_call = None;
+        // What the model is told of planning is not for the person who wanted it.
+        let lines = if &*call.name == "EnterPlanMode" { &lines[..lines.len().min(1)] } else { &lines[..] };
         for line in lines.iter().take(SHOWN) {
             let line = cut(&plain(line), self.width.saturating_sub(4));
             let line = if answer.is_error { self.style.error(&line) } else { self.style.dim(&line) };
@@ -125,5 +127,10 @@ fn summary(input: &Value) -> String {
     const TELLING: [&str; 8] =
         ["command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt"];
     let telling = TELLING.iter().find_map(|key| input.get(key)?.as_str());
-    telling.map_or_else(|| if input.is_null() { String::new() } else { input.to_string() }, str::to_owned)
+    // What a person is asked stands below, whole.
+    let asked = || input.pointer("/questions/0/question")?.as_str();
+    let planned = || input.get("plan")?.as_str()?.lines().next();
+    let telling = telling.or_else(asked).or_else(planned);
+    let nothing = input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty);
+    telling.map_or_else(|| if nothing { String::new() } else { input.to_string() }, str::to_owned)
 }

@@ -13,6 +13,7 @@ mod run;
 mod sandbox;
 mod shell_judgement;
 mod trust;
+mod talk;
 mod usage;
 
 use posse_testkit::TestEnv;

@@ -46,7 +46,8 @@ impl Tool for EnterPlanMode {
 
     async fn run(&self, _: Self::Input, _: &ToolCx) -> ToolOutput {
         self.mode.set(Mode::Plan);
-        ToolOutput::text(prompt::plan_mode(true)).with(json!({ "mode": Mode::Plan.name() }))
+        let text = format!("Switched to planning.\n{}", prompt::plan_mode(true));
+        ToolOutput::text(text).with(json!({ "mode": Mode::Plan.name() }))
     }
 }
 

@@ -1,0 +1,314 @@
+//! `posse` at a terminal: a conversation, line by line. Needs nothing of the terminal but that lines can be typed and
+//! shown, so that it works where nothing else does.
+
+mod command;
+mod console;
+mod dialog;
+mod lines;
+
+use std::sync::Arc;
+
+use posse_core::event::Outcome as TurnOutcome;
+use posse_core::hooks::occasion::EndReason;
+use posse_core::message::Message;
+use posse_core::permission::Mode;
+use posse_runtime::ask::{Asks, Desk};
+use posse_runtime::launch::{LaunchRequest, Launched, SessionChoice, launch};
+use posse_runtime::run::{Ended, Run};
+use posse_runtime::session::SessionError;
+use posse_runtime::trust;
+use posse_runtime::world::World;
+use tokio_util::sync::CancellationToken;
+
+use self::command::Command;
+use self::console::Console;
+use self::lines::Lines;
+use super::run::{failure_of, first_message, launch_failure, log, request, runtime, say_first};
+use super::signals::{Signal, Signals, at_once};
+use crate::args::{OutputFormat, RunArgs};
+use crate::render::debug::Debug;
+use crate::render::style::plain;
+use crate::render::transcript::Transcript;
+use crate::report::{self, CommandResult, Error, Failure, Outcome};
+use crate::terminal::Terminal;
+
+pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    refuse_unfit(&args)?;
+    let (first, debug) = (args.prompt.clone(), args.debug);
+    let request = request(args, world)?;
+    let world = Arc::new(world.clone());
+    runtime()?.block_on(async {
+        let mut console = Console { terminal, lines: Lines::of_terminal() };
+        ask_for_trust(&mut console, &world, &request).await?;
+        let mut talk = Talk::begin(console, world, request, debug).await?;
+        talk.greet()?;
+        let talked = talk.go_on(first).await;
+        talk.launched.end(EndReason::PromptInputExit).await;
+        talked.map(|()| Outcome::Fine)
+    })
+}
+
+/// Asks whether the folder's own files may have a say in what runs here, if they want one and nobody was asked yet.
+async fn ask_for_trust(
+    console: &mut Console<'_>,
+    world: &World,
+    request: &LaunchRequest,
+) -> Result<(), Error> {
+    let catalog = super::load(world, &request.catalog)?;
+    let wishes = super::trust::wishes(&catalog);
+    if wishes.is_empty() {
+        return Ok(());
+    }
+    let folder = &catalog.trust.folder;
+    if dialog::confirm_trust(console, folder, &wishes).await? {
+        trust::set(catalog.trust.by.as_deref(), folder, true)
+            .map_err(|error| Failure::new(error.to_string()).hint("nothing was changed"))?;
+    }
+    Ok(())
+}
+
+/// Refuses flags that say how one answer is printed.
+fn refuse_unfit(args: &RunArgs) -> Result<(), Failure> {
+    let unfit = [
+        ("--output-format", args.output_format != OutputFormat::Text),
+        ("--json-schema", args.json_schema.is_some()),
+        ("--include-partial-messages", args.include_partial_messages),
+    ];
+    match unfit.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::new(format!("{flag} is for one answer, not for a conversation"))
+            .hint("add -p")
+            .usage()),
+        None => Ok(()),
+    }
+}
+
+/// A conversation with a person.
+struct Talk<'t> {
+    console: Console<'t>,
+    signals: Signals,
+    world: Arc<World>,
+    /// What a new conversation would begin with.
+    request: LaunchRequest,
+    launched: Launched,
+    asks: Asks,
+    drawn: Transcript,
+    debug: Option<Debug>,
+}
+
+/// Whether the conversation goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    GoesOn,
+    Ends,
+}
+
+impl<'t> Talk<'t> {
+    async fn begin(
+        console: Console<'t>,
+        world: Arc<World>,
+        request: LaunchRequest,
+        debug: bool,
+    ) -> Result<Self, Error> {
+        let (desk, asks) = Desk::open();
+        let request = LaunchRequest { desk, ..request };
+        let launched = start(&world, &request).await?;
+        let drawn = Transcript::new(console.style(), console.terminal.width);
+        let debug = debug.then(|| Debug::start(&launched.cx.world));
+        Ok(Self { console, signals: Signals::listen(), world, request, launched, asks, drawn, debug })
+    }
+
+    fn greet(&mut self) -> Result<(), Error> {
+        let style = self.console.style();
+        let facts = &self.launched.facts;
+        let about = format!("{} in {}", facts.model, facts.cwd.display());
+        let before = match self.launched.run.history().len() {
+            0 => String::new(),
+            count => format!("; goes on after {count} messages"),
+        };
+        let text = format!(
+            "{} {}\n{}\n",
+            style.bold("posse"),
+            style.dim(&plain(&format!("{about}{before}"))),
+            style.dim("/help shows what can be typed; Ctrl-D ends")
+        );
+        say_first(&self.launched, self.console.terminal)?;
+        Ok(self.console.say(&text)?)
+    }
+
+    /// Turn after turn, until the person ends it.
+    async fn go_on(&mut self, first: Option<String>) -> Result<(), Error> {
+        // An agent that has a first prompt of its own begins by itself.
+        let mut next = match (first, &self.launched.facts.initial_prompt) {
+            (Some(first), _) => Some(Command::parse(&first)),
+            (None, Some(_)) if self.launched.run.history().is_empty() => Some(Command::Say(String::new())),
+            (None, _) => None,
+        };
+        loop {
+            let command = match next.take() {
+                Some(command) => command,
+                None => match self.typed().await? {
+                    Some(text) => Command::parse(&text),
+                    None => return Ok(()),
+                },
+            };
+            if self.obey(command).await? == Flow::Ends {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<Flow, Error> {
+        match command {
+            Command::Nothing => {}
+            Command::Say(text) => {
+                let message = first_message(&self.launched, &text);
+                return Ok(self.turn(message).await?.1);
+            }
+            Command::Compact(text) => {
+                let (ended, flow) = self.turn(Message::user(text)).await?;
+                if let TurnOutcome::Answer { text, .. } = &ended.outcome {
+                    self.console.say(&format!("{text}\n"))?;
+                }
+                return Ok(flow);
+            }
+            Command::Help => self.console.say(&command::help())?,
+            Command::Cost => {
+                let text = cost(&self.launched.run);
+                self.console.say(&text)?;
+            }
+            Command::Mode(mode) => self.mode(mode)?,
+            Command::Clear => self.clear().await?,
+            Command::Unknown(text) => self.console.say(&format!("{text}\n"))?,
+            Command::Exit => return Ok(Flow::Ends),
+        }
+        Ok(Flow::GoesOn)
+    }
+
+    fn mode(&mut self, wanted: Option<Mode>) -> Result<(), Error> {
+        if let Some(mode) = wanted
+            && let Err(why) = self.launched.set_mode(mode)
+        {
+            self.console.say(&format!("{why}\n"))?;
+        }
+        let text = format!("The mode is {}.\n", self.launched.mode.current().name());
+        Ok(self.console.say(&text)?)
+    }
+
+    /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
+    async fn clear(&mut self) -> Result<(), Error> {
+        self.launched.end(EndReason::Clear).await;
+        self.request.session = SessionChoice::New;
+        self.request.record = None;
+        self.request.permission_mode = Some(self.launched.mode.current());
+        self.launched = start(&self.world, &self.request).await?;
+        Ok(self.console.say("A new conversation begins.\n")?)
+    }
+
+    /// What the person types next; `None` when they end it.
+    async fn typed(&mut self) -> Result<Option<String>, Error> {
+        let mut text = String::new();
+        let mut warned = false;
+        self.console.say("\n")?;
+        loop {
+            let prompt = if text.is_empty() { "> " } else { ". " };
+            let prompt = self.console.style().hint(prompt);
+            tokio::select! {
+                line = self.console.read(&prompt) => {
+                    let Some(line) = line? else { return Ok(None) };
+                    warned = false;
+                    match line.strip_suffix('\\') {
+                        Some(part) => text.push_str(&format!("{part}\n")),
+                        None => return Ok(Some(text + &line)),
+                    }
+                }
+                signal = self.signals.next() => {
+                    if signal == Signal::End || std::mem::replace(&mut warned, true) {
+                        self.console.say("\n")?;
+                        return Ok(None);
+                    }
+                    text.clear();
+                    self.console.say("\n(Ctrl-C once more ends; so does Ctrl-D)\n")?;
+                }
+            }
+        }
+    }
+
+    /// Says something to the agent and shows what comes of it, with the person at hand for questions.
+    async fn turn(&mut self, message: Message) -> Result<(Ended, Flow), Error> {
+        let Self { console, signals, launched, asks, drawn, debug, .. } = self;
+        let Launched { run, events, cx, .. } = launched;
+        let stop = CancellationToken::new();
+        let mut flow = Flow::GoesOn;
+        let turn = run.prompt(message, stop.clone());
+        tokio::pin!(turn);
+        let ended: Result<Ended, SessionError> = loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => interrupted(signal, &stop, &mut flow),
+                // What happened is shown before what is asked about it, and before its end.
+                Some(event) = events.recv() => {
+                    log(debug, &event, console.terminal)?;
+                    console.say(&drawn.event(&event))?;
+                }
+                Some(ask) = asks.next() => {
+                    // Work goes on behind a question; what it has to show waits until the question is answered.
+                    tokio::select! {
+                        biased;
+                        signal = signals.next() => {
+                            // The cursor still stands behind the question.
+                            console.say("\n")?;
+                            interrupted(signal, &stop, &mut flow);
+                        }
+                        ended = &mut turn => break ended,
+                        served = dialog::serve(console, ask, cx) => served?,
+                    }
+                }
+                ended = &mut turn => break ended,
+            }
+        };
+        while let Ok(event) = events.try_recv() {
+            log(debug, &event, console.terminal)?;
+            console.say(&drawn.event(&event))?;
+        }
+        let ended = ended.map_err(|error| Failure::new(error.to_string()))?;
+        if let Some(failure) = failure_of(&ended.outcome) {
+            let text = report::text(&failure, console.style());
+            console.say(&text)?;
+        }
+        Ok((ended, flow))
+    }
+}
+
+async fn start(world: &Arc<World>, request: &LaunchRequest) -> Result<Launched, Error> {
+    launch(world, request.clone()).await.map_err(|error| Error::Failure(launch_failure(&error)))
+}
+
+/// The first signal ends the turn, the second the program. Where nobody is left the conversation ends with the turn.
+fn interrupted(signal: Signal, stop: &CancellationToken, flow: &mut Flow) {
+    if stop.is_cancelled() {
+        at_once();
+    }
+    stop.cancel();
+    match signal {
+        Signal::Interrupt => {}
+        Signal::End => *flow = Flow::Ends,
+    }
+}
+
+/// What was used so far.
+fn cost(run: &Run) -> String {
+    let mut text = String::new();
+    for (model, spent) in run.spent() {
+        let usage = &spent.usage;
+        text.push_str(&format!(
+            "{model}: {} tokens read, {} written, ${:.4}\n",
+            usage.context(),
+            usage.output,
+            spent.cost
+        ));
+    }
+    #[allow(clippy::cast_precision_loss)] // Nobody waits for 2^52 milliseconds.
+    let seconds = run.api_ms() as f64 / 1_000.0;
+    text.push_str(&format!("together ${:.4}; {seconds:.1} s of waiting for the model\n", run.cost()));
+    text
+}
