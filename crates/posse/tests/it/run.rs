@@ -62,7 +62,12 @@ fn the_stream_has_the_lines_of_the_protocol() {
     );
     let init = &lines[0];
     assert_eq!((&init["permissionMode"], &init["cwd"]), (&"default".into(), &"$ENV/project".into()));
-    assert!(init["tools"].as_array().unwrap().contains(&"Read".into()));
+    let tools = init["tools"].as_array().unwrap();
+    assert!(tools.contains(&"Read".into()));
+    // Where nobody can be asked and nothing waits to be loaded, there is nothing to ask or search with.
+    for absent in ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ToolSearch"] {
+        assert!(!tools.contains(&absent.into()), "{absent}");
+    }
     assert!(init["agents"].as_array().unwrap().contains(&"general-purpose".into()));
     assert_eq!(pluck(&init["agents_failed"], "/file"), "$ENV/project/.claude/agents/broken.md");
     let session = init["session_id"].as_str().unwrap();

@@ -16,13 +16,12 @@ fn talk(env: &TestEnv, args: &[&str]) -> Pty {
     env.at_terminal(&[&["--model", "rehearsal:script.yaml"], args].concat())
 }
 
-/// The messages of the newest conversation, as `role: text`.
+/// The file of the newest conversation.
 fn transcript(env: &TestEnv) -> String {
     let listed = json(&env.posse(&["sessions", "--json"]).success());
-    let id = listed.pointer("/sessions/0/id").or_else(|| listed.pointer("/0/id")).and_then(Value::as_str);
-    let id = id.unwrap_or_else(|| panic!("no session in {listed}"));
-    let key = posse_runtime::session::project_key(&env.path("project").canonicalize().unwrap());
-    env.read(&format!("home/.claude/projects/{key}/{id}.jsonl"))
+    let id = listed.pointer("/0/id").and_then(Value::as_str).expect("a conversation");
+    let project = env.path("project").canonicalize().expect("a folder");
+    env.read(&format!("home/.claude/projects/{}/{id}.jsonl", posse_runtime::session::project_key(&project)))
 }
 
 #[test]
@@ -105,6 +104,34 @@ fn questions_of_the_agent_are_answered() {
     pty.expect("Which checks? → Tests, Types");
     pty.expect("What name? → bazaar");
     pty.expect("Thank you.");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn what_is_typed_before_a_question_is_not_its_answer() {
+    let env = rehearsed(
+        "
+- calls: [{Bash: {command: 'until [ -e go ]; do sleep 0.02; done'}}]
+- calls:
+    - AskUserQuestion:
+        questions:
+          - {question: Delete it?, header: '', options: [{label: keep, description: ''}, {label: delete, description: ''}]}
+- say: Done.
+",
+    );
+    let mut pty = talk(&env, &["--allowedTools", "Bash", "--", "wait"]);
+    pty.expect("● Bash");
+    // The echo tells that the terminal has it.
+    pty.send("2\n");
+    pty.expect("2\r\n");
+    env.write("project/go", "");
+    pty.expect("Delete it?");
+    pty.expect("\n? ");
+    pty.send("1\n");
+    pty.expect("→ keep");
+    pty.expect("Done.");
     pty.expect("> ");
     pty.send("\u{4}");
     assert_eq!(pty.end().0, Some(0));

@@ -47,10 +47,14 @@ impl Lines {
     }
 
     /// Throws away what was typed before anybody asked: it cannot have been meant as the answer.
-    pub(super) fn forget_typed(&self) {
+    pub(super) fn forget_typed(&mut self) {
         if self.is_terminal {
             // If it cannot be done there was nothing to throw away.
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+        }
+        // A line that was wanted for a question that is gone.
+        while self.read.try_recv().is_ok() {
+            self.under_way = false;
         }
     }
 }
@@ -62,3 +66,6 @@ fn line(input: &mut impl BufRead) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     (count > 0).then(|| text.trim_end_matches(['\n', '\r']).to_owned())
 }
+
+#[cfg(test)]
+mod tests;

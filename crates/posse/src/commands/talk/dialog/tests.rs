@@ -160,12 +160,18 @@ async fn a_question_that_is_withdrawn_leaves_the_line_for_the_next() {
     };
     tokio::join!(served, interrupted);
     assert!(screen.text().ends_with("not asked any more)\n"), "{}", screen.text());
+    let before = screen.text().len();
     let served = async {
         let ask = asks.next().await.unwrap();
-        typing.write_all(b"y\n").unwrap();
         serve(&mut console, ask, &cx(Path::new("/"))).await.unwrap();
     };
-    let (answer, ()) = tokio::join!(desk.permission(ask()), served);
+    let typed = async {
+        while !screen.text()[before..].ends_with("? ") {
+            tokio::task::yield_now().await;
+        }
+        typing.write_all(b"y\n").unwrap();
+    };
+    let (answer, (), ()) = tokio::join!(desk.permission(ask()), served, typed);
     assert_eq!(answer, PermissionAnswer::yes());
 }
 
