@@ -295,8 +295,45 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        if words.len() < 2 {
+        let rest = words.get(1..).and_then(|words| or_of_tests(words, 0));
+        if rest.is_none_or(|rest| !rest.is_empty()) {
             self.doubt(from, "is not understood");
         }
+    }
+}
+
+/// Takes tests joined by `&&` and `||` off the front; none if they are not put together right.
+fn or_of_tests(words: &[Argument], depth: usize) -> Option<&[Argument]> {
+    let mut rest = one_test(words, depth)?;
+    while let Some((sign, after)) = rest.split_first() {
+        if !matches!(sign.known(), Some("&&" | "||")) {
+            break;
+        }
+        rest = one_test(after, depth)?;
+    }
+    Some(rest)
+}
+
+fn one_test(words: &[Argument], depth: usize) -> Option<&[Argument]> {
+    const BETWEEN_TWO: [&str; 15] =
+        ["=", "==", "!=", "=~", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+    if depth > DEEPEST {
+        return None;
+    }
+    let (first, rest) = words.split_first()?;
+    match first.known() {
+        Some("!") => one_test(rest, depth + 1),
+        Some("(") => {
+            let (close, after) = or_of_tests(rest, depth + 1)?.split_first()?;
+            (close.known() == Some(")")).then_some(after)
+        }
+        Some("&&" | "||" | ")" | "<" | ">") => None,
+        Some(text) if text.len() == 2 && text.starts_with('-') => rest.split_first().map(|(_, after)| after),
+        _ => match rest.split_first() {
+            Some((sign, after)) if sign.known().is_some_and(|sign| BETWEEN_TWO.contains(&sign)) => {
+                after.split_first().map(|(_, after)| after)
+            }
+            _ => Some(rest),
+        },
     }
 }

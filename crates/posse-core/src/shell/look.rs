@@ -19,7 +19,22 @@ pub fn looks_at(run: &Run) -> Option<Vec<Word>> {
     match program {
         "git" => git::looks_at(arguments),
         "find" => find(arguments),
-        "[" | "test" | "[[" => Some(arguments.to_vec()),
+        "[" | "test" | "[[" => {
+            let operator = |word: &&Word| {
+                word.known().is_some_and(|word| word.starts_with('-') || word == "]" || word == "]]")
+            };
+            Some(arguments.iter().filter(|word| !operator(word)).cloned().collect())
+        }
+        "echo" => Some(Vec::new()),
+        "printf" => arguments.first()?.known().filter(|first| !first.starts_with("-v")).map(|_| Vec::new()),
+        "jq" => jq(arguments),
+        // In its old style `e` shows every program's environment.
+        "ps" if arguments
+            .iter()
+            .any(|word| word.known().is_none_or(|word| !word.starts_with('-') && word.contains('e'))) =>
+        {
+            None
+        }
         "cd" => cd(arguments),
         // Every option it has is about how it prints.
         "echo" => Some(Vec::new()),
@@ -28,13 +43,31 @@ pub fn looks_at(run: &Run) -> Option<Vec<Word>> {
             .and_then(Word::known)
             .filter(|first| matches!(*first, "-v" | "-V"))
             .map(|_| Vec::new()),
-        "cargo" | "rustc" | "node" | "npm" | "python" | "python3" | "go" | "ruby" | "java" | "deno"
-        | "bun" => {
+        "cargo" | "rustc" | "node" | "npm" | "python" | "python3" | "go" | "ruby" | "deno" | "bun" => {
             let [only] = arguments else { return None };
-            matches!(only.known()?, "--version" | "-V" | "version").then(Vec::new)
+            let asks = match only.known()? {
+                "--version" => program != "go",
+                "-V" => matches!(program, "cargo" | "rustc" | "python" | "python3"),
+                // To most of these it would be the name of a script.
+                "version" => matches!(program, "go" | "cargo"),
+                _ => false,
+            };
+            asks.then(Vec::new)
         }
         _ => with_table(LOOKERS.iter().find(|looker| looker.name == program)?, arguments),
     }
+}
+
+/// A filter can show the environment and load other filters.
+fn jq(arguments: &[Word]) -> Option<Vec<Word>> {
+    let harmless = |word: &Word| {
+        let text = word.known()?.to_lowercase();
+        (!["env", "import", "include", "input_"].iter().any(|part| text.contains(part))).then_some(())
+    };
+    for argument in arguments {
+        harmless(argument)?;
+    }
+    with_table(LOOKERS.iter().find(|looker| looker.name == "jq")?, arguments)
 }
 
 fn cd(arguments: &[Word]) -> Option<Vec<Word>> {
@@ -88,7 +121,7 @@ fn long<'a>(
     given: &mut Given<'a>,
 ) -> Option<()> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-    given.pattern |= matches!(name, "--regexp" | "--file");
+    given.pattern |= matches!(name, "--regexp" | "--file" | "--files" | "--type-list");
     if looker.long_files.contains(&name) {
         given.files.push(if value.is_some() { word } else { words.next()? });
     } else if looker.long_valued.contains(&name) {

@@ -70,7 +70,7 @@ pub(super) struct Reader<'a> {
     one_line: bool,
     pub(super) depth: usize,
     /// How many substitutions, arrays and the like we are in.
-    within: usize,
+    pub(super) within: usize,
 }
 
 /// Constructs within constructs are followed this far; the stack is not endless.
@@ -149,7 +149,8 @@ impl<'a> Reader<'a> {
     /// A construct that plain shells read as something else.
     pub(super) fn bash_only(&mut self, from: usize) {
         if self.dialect == Dialect::Plain {
-            self.doubt(from, "is read differently by plain shells");
+            let until = if self.at > from { self.at } else { self.end };
+            self.doubt_at(from, until, "is read differently by plain shells");
         }
     }
 
@@ -333,6 +334,14 @@ impl<'a> Reader<'a> {
                     self.blanks();
                     if self.bare() == "-p" {
                         self.at += 2;
+                        self.blanks();
+                    }
+                    if self.bare() == "--" {
+                        self.at += 2;
+                    }
+                    self.blanks();
+                    if self.within > 0 && (self.peek() == b'(' || self.bare() == "{") {
+                        return self.stop("is timed within a substitution, which bash cannot read again");
                     }
                 }
                 _ => break,
@@ -445,7 +454,21 @@ impl<'a> Reader<'a> {
         if matches!(operator, "&>" | "&>>" | "<<<") || (operator == ">&" && !self.peek().is_ascii_digit()) {
             self.bash_only(from);
         }
+        let copies = matches!(operator, ">&" | "<&");
+        if copies && self.peek() == b'-' {
+            // Here a dash is a sign of its own, whatever follows it.
+            self.at += 1;
+            return Ok(true);
+        }
+        let target_at = self.at;
         let target = self.target()?;
+        let raw = self.slice(target_at);
+        if raw.bytes().all(|byte| byte.is_ascii_digit()) && matches!(self.peek(), b'<' | b'>') {
+            return self.stop("lacks a file");
+        }
+        if copies && raw.contains(['\'', '"', '\\']) {
+            self.doubt(from, "has a file whose quotes bash takes off twice");
+        }
         self.note_redirect(operator, target, into, from);
         Ok(true)
     }

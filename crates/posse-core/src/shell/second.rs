@@ -12,7 +12,7 @@ use super::{Doubt, Word};
 pub(super) fn compare(source: &str, found: &mut Found) {
     let mut parser = Parser::new();
     let language = tree_sitter_bash::LANGUAGE.into();
-    let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(source, None));
+    let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(ascii(source), None));
     let Some(tree) = tree else {
         found.doubts.push(Doubt { text: "".into(), why: "could not be read a second time" });
         return;
@@ -38,6 +38,13 @@ pub(super) fn compare(source: &str, found: &mut Found) {
     }
 }
 
+/// The text with a letter for each byte that is no plain character, so that places stay the same. The grammar's own
+/// scanner hands characters to C functions that are only made for bytes, and may crash on others.
+fn ascii(source: &str) -> Vec<u8> {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    source.bytes().map(|byte| if plain(byte) { byte } else { b'x' }).collect()
+}
+
 fn note(source: &str, node: Node<'_>, found: &mut Found) {
     let named = match node.kind() {
         "command" => node.child_by_field_name("name"),
@@ -54,6 +61,9 @@ fn note(source: &str, node: Node<'_>, found: &mut Found) {
         return;
     }
     let text = source.get(node.byte_range()).unwrap_or_default();
+    if text.trim().is_empty() {
+        return;
+    }
     if found.doubts.is_empty() {
         found.doubts.push(Doubt { text: text.into(), why: "may be a command of its own" });
     }

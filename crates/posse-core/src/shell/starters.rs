@@ -19,8 +19,8 @@ const XARGS: Options = Options {
     name: "xargs",
     flags: "0rtpxo",
     valued: "adEILnPs",
-    long: &["null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty"],
-    long_valued: &["arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace"],
+    long: &["null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "replace", "max-lines"],
+    long_valued: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars"],
     operands: 0,
 };
 const SUDO: Options = Options {
@@ -95,8 +95,7 @@ pub(super) fn inner(words: &[Argument]) -> Vec<Inner> {
         "flock" => vec![behind_options(words, &FLOCK)],
         "find" => find(words),
         "fd" | "fdfind" => fd(words),
-        _ if SHELLS.contains(&name) => shell(name, words).into_iter().collect(),
-        // These look at what runs or wait for it, as long as they get no more than that.
+        _ if SHELLS.contains(&name) => shell(name, words),
         _ if NOT_FOLLOWED.contains(&name) => vec![Inner::Doubt(UNCLEAR)],
         _ => Vec::new(),
     }
@@ -147,21 +146,38 @@ fn xargs(words: &[Argument]) -> Inner {
     if command.is_empty() {
         return Inner::Command(vec![Argument::plain(Word::Known("echo".into())), appended()], Vec::new());
     }
-    let texts: Vec<&str> = options.iter().filter_map(Argument::known).collect();
-    let placeholder = texts.iter().enumerate().find_map(|(index, text)| {
-        let behind = text.strip_prefix("--replace").map(|rest| rest.strip_prefix('=').unwrap_or(rest));
-        let short = || text.starts_with('-').then(|| text.split_once('I')).flatten().map(|(_, rest)| rest);
-        let value = behind.or_else(short).filter(|_| index > 0)?;
-        Some(if value.is_empty() { texts.get(index + 1).copied().unwrap_or("{}") } else { value })
-    });
-    match placeholder {
-        Some(placeholder) => Inner::Command(filled_in(command, placeholder), Vec::new()),
-        None => {
-            let mut command = command.to_vec();
-            command.push(appended());
-            Inner::Command(command, Vec::new())
+    // Also with a placeholder: a few words too many are better than one too few.
+    let mut command = command.to_vec();
+    for placeholder in placeholders(options) {
+        command = filled_in(&command, placeholder);
+    }
+    command.push(appended());
+    Inner::Command(command, Vec::new())
+}
+
+/// What `xargs` would replace, by options that have been found to be in its table.
+fn placeholders(options: &[Argument]) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut words = options.iter().skip(1).filter_map(Argument::known);
+    while let Some(word) = words.next() {
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = long.split_once('=').unwrap_or((long, "{}"));
+            if name == "replace" {
+                found.push(value);
+            }
+            if XARGS.long_valued.contains(&name) && !long.contains('=') {
+                words.next();
+            }
+            continue;
+        }
+        let Some(at) = word.find(|letter| XARGS.valued.contains(letter)) else { continue };
+        let (letter, rest) = (&word[at..=at], &word[at + 1..]);
+        let value = if rest.is_empty() { words.next().unwrap_or_default() } else { rest };
+        if letter == "I" {
+            found.push(value);
         }
     }
+    found
 }
 
 fn find(words: &[Argument]) -> Vec<Inner> {
@@ -211,11 +227,11 @@ fn fd(words: &[Argument]) -> Vec<Inner> {
 }
 
 /// `sh -c text`. A script file or standard input is not followed: the words show it.
-fn shell(name: &str, words: &[Argument]) -> Option<Inner> {
+fn shell(name: &str, words: &[Argument]) -> Vec<Inner> {
     let mut at = 1;
     let mut text_follows = false;
     while let Some(argument) = words.get(at) {
-        let Some(text) = argument.known() else { return Some(Inner::Doubt(UNCLEAR)) };
+        let Some(text) = argument.known() else { return vec![Inner::Doubt(UNCLEAR)] };
         if text == "--" || text == "-" {
             at += 1;
             break;
@@ -225,23 +241,25 @@ fn shell(name: &str, words: &[Argument]) -> Option<Inner> {
             continue;
         }
         if text.starts_with("--") {
-            return Some(Inner::Doubt(UNCLEAR));
+            return vec![Inner::Doubt(UNCLEAR)];
         }
         let Some(letters) = text.strip_prefix(['-', '+']) else { break };
         if !letters.chars().all(|letter| "euxclso".contains(letter)) {
-            return Some(Inner::Doubt(UNCLEAR));
+            return vec![Inner::Doubt(UNCLEAR)];
         }
         text_follows |= letters.contains('c');
         at += 1 + letters.matches('o').count();
     }
     if !text_follows {
-        return None;
+        return Vec::new();
     }
     match words.get(at).map(|word| &word.word) {
         Some(Word::Known(text)) => match name {
-            "bash" | "rbash" => Some(Inner::Text(text.clone(), Dialect::Bash)),
-            _ => Some(Inner::Text(text.clone(), Dialect::Plain)),
+            "bash" | "rbash" => vec![Inner::Text(text.clone(), Dialect::Bash)],
+            "sh" | "dash" | "ash" => vec![Inner::Text(text.clone(), Dialect::Plain)],
+            // Their grammar is another; what we make of it is only good for rules that deny.
+            _ => vec![Inner::Doubt("is another shell's language"), Inner::Text(text.clone(), Dialect::Plain)],
         },
-        Some(Word::Open(_)) | None => Some(Inner::Doubt(UNCLEAR)),
+        Some(Word::Open(_)) | None => vec![Inner::Doubt(UNCLEAR)],
     }
 }

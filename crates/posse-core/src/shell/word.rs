@@ -39,7 +39,9 @@ impl Lexed {
 
     fn push_bare(&mut self, character: char) {
         match character {
-            '~' if self.text.is_empty() && !self.quoted => self.tilde = Some(Tilde::Bare),
+            '~' if self.text.is_empty() => {
+                self.tilde = Some(if self.quoted { Tilde::Quoted } else { Tilde::Bare });
+            }
             '~' if self.text.ends_with(['=', ':']) => self.late_tilde = true,
             '*' | '?' | '[' => self.glob = true,
             '{' => self.brace = true,
@@ -201,6 +203,10 @@ impl<'a> Reader<'a> {
     fn array(&mut self) -> Reading<Word> {
         let from = self.at;
         self.bash_only(from);
+        if self.within > 0 {
+            // Bash prints what is in a substitution and reads it again, and prints lists without their quotes.
+            self.doubt_at(from, self.end, "is a list within a substitution");
+        }
         self.at += 1;
         self.inside(None, |reader| {
             loop {

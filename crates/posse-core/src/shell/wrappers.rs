@@ -4,7 +4,6 @@
 //! value. Refuses to know what is behind them.
 
 use super::reader::Argument;
-use super::word::is_name;
 use super::{Variable, Word};
 
 /// How a program takes its options.
@@ -104,8 +103,9 @@ pub(super) fn assigned(argument: &Argument) -> Option<Variable> {
     if let Some(variable) = &argument.variable {
         return (!argument.splits).then(|| variable.clone());
     }
+    // These programs take whatever stands before the sign for a name.
     let (name, value) = argument.known()?.split_once('=')?;
-    is_name(name).then(|| Variable { name: name.into(), value: Word::Known(value.into()) })
+    Some(Variable { name: name.into(), value: Word::Known(value.into()) })
 }
 
 /// The place of the first word behind options and operands; none where an option is not known.
@@ -136,7 +136,7 @@ pub(super) fn skip_options(words: &[Argument], options: &Options) -> Option<usiz
 
 fn long_option(option: &str, options: &Options) -> Option<usize> {
     match option.split_once('=') {
-        Some((name, _)) => options.long_valued.contains(&name).then_some(1),
+        Some((name, _)) => (options.long_valued.contains(&name) || options.long.contains(&name)).then_some(1),
         None if options.long.contains(&option) => Some(1),
         None => options.long_valued.contains(&option).then_some(2),
     }

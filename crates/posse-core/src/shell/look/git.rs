@@ -12,6 +12,8 @@ struct Part {
     options: &'static [&'static str],
     /// Letters that may be given together (`-sb`) or with a number.
     letters: &'static str,
+    /// Letters with a value behind them: `-L1,5:file`, `-Sneedle`.
+    valued: &'static str,
     /// Whether words that are no options may be there.
     operands: bool,
 }
@@ -89,22 +91,25 @@ const PARTS: [Part; 19] = [
             "--long",
             "--show-stash",
         ],
-        letters: "sbuvz",
+        letters: "sbvz",
+        valued: "u",
         operands: true,
     },
-    Part { name: "diff", options: &OUTPUT, letters: "pusUwbMCDRWz", operands: true },
-    Part { name: "log", options: &OUTPUT, letters: "pusUwbMCiEFnzcmLSG", operands: true },
-    Part { name: "show", options: &OUTPUT, letters: "pusUwbMCzcm", operands: true },
+    Part { name: "diff", options: &OUTPUT, letters: "pusUwbMCDRWz", valued: "SG", operands: true },
+    Part { name: "log", options: &OUTPUT, letters: "pusUwbMCiEFnzcm", valued: "LSG", operands: true },
+    Part { name: "show", options: &OUTPUT, letters: "pusUwbMCzcm", valued: "", operands: true },
     Part {
         name: "shortlog",
         options: &["--numbered", "--summary", "--email", "--no-merges", "--all"],
         letters: "nsec",
+        valued: "",
         operands: true,
     },
     Part {
         name: "branch",
         options: &["--list", "--all", "--remotes", "--show-current", "--verbose", "--no-color", "--color"],
         letters: "arv",
+        valued: "",
         operands: false,
     },
     Part {
@@ -124,6 +129,7 @@ const PARTS: [Part; 19] = [
             "--absolute-git-dir",
         ],
         letters: "q",
+        valued: "",
         operands: true,
     },
     Part {
@@ -139,12 +145,14 @@ const PARTS: [Part; 19] = [
             "--error-unmatch",
         ],
         letters: "comdsituzv",
+        valued: "",
         operands: true,
     },
     Part {
         name: "blame",
         options: &["--porcelain", "--line-porcelain", "--show-email", "--date"],
-        letters: "LwMCeslt",
+        letters: "wMCeslt",
+        valued: "L",
         operands: true,
     },
     Part {
@@ -160,19 +168,22 @@ const PARTS: [Part; 19] = [
             "--dirty",
         ],
         letters: "",
+        valued: "",
         operands: true,
     },
-    Part { name: "cat-file", options: &[], letters: "pts", operands: true },
+    Part { name: "cat-file", options: &[], letters: "pts", valued: "", operands: true },
     Part {
         name: "ls-tree",
         options: &["--name-only", "--name-status", "--long", "--full-tree", "--full-name"],
         letters: "rtdlz",
+        valued: "",
         operands: true,
     },
     Part {
         name: "merge-base",
         options: &["--is-ancestor", "--all", "--octopus", "--fork-point"],
         letters: "a",
+        valued: "",
         operands: true,
     },
     Part {
@@ -188,6 +199,7 @@ const PARTS: [Part; 19] = [
             "--left-right",
         ],
         letters: "n",
+        valued: "",
         operands: true,
     },
     Part {
@@ -208,13 +220,14 @@ const PARTS: [Part; 19] = [
             "--break",
             "--no-color",
         ],
-        letters: "nilcwEFGPhHIeABCqv",
+        letters: "nilcwEFGPhHIABCqv",
+        valued: "e",
         operands: true,
     },
-    Part { name: "remote", options: &["--verbose"], letters: "v", operands: false },
-    Part { name: "tag", options: &["--list"], letters: "l", operands: false },
-    Part { name: "version", options: &[], letters: "", operands: false },
-    Part { name: "--version", options: &[], letters: "", operands: false },
+    Part { name: "remote", options: &["--verbose"], letters: "v", valued: "", operands: false },
+    Part { name: "tag", options: &["--list"], letters: "l", valued: "", operands: false },
+    Part { name: "version", options: &[], letters: "", valued: "", operands: false },
+    Part { name: "--version", options: &[], letters: "", valued: "", operands: false },
 ];
 
 /// The words that may name files, if this only looks. One that is not known yet could be any option.
@@ -264,9 +277,6 @@ fn allowed(part: &Part, text: &str) -> bool {
         return part.options.contains(&name);
     }
     let letters = text.trim_start_matches('-');
-    // A letter that takes a value has it behind it: `-L1,5:file`, `-Sneedle`.
-    let takes_value = letters.starts_with(['L', 'S', 'G', 'e']);
-    let first = letters.chars().next().unwrap_or('?');
-    (takes_value && part.letters.contains(first))
+    letters.starts_with(|first| part.valued.contains(first))
         || letters.chars().all(|letter| part.letters.contains(letter) || letter.is_ascii_digit())
 }

@@ -1,6 +1,7 @@
 //! Which options leave a program one that only looks.
 //!
-//! A table and nothing else. An option that is missing here costs a question; one too many could cost a file.
+//! A table and nothing else. Letters that take a value on one system and none on another are left out: the value would
+//! be a file there. An option that is missing here costs a question; one too many could cost a file.
 
 /// What the words behind the options are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,11 +51,10 @@ const PLAIN: Looker = Looker {
     operands: Operands::Files,
 };
 
-const SUMS: Looker =
-    Looker { flags: "bctwz", long: &["--check", "--tag", "--quiet", "--status", "--strict"], ..PLAIN };
+const SUMS: Looker = Looker { flags: "btwz", long: &["--tag", "--quiet", "--status", "--strict"], ..PLAIN };
 const GREP: Looker = Looker {
-    flags: "EFGPivwxcLlqsnHhboaIrRUzZTy",
-    valued: "emABCdD",
+    flags: "EFGPivwxcLlqsnHhboaIrRUzZTyC0123456789",
+    valued: "emABdD",
     files: "f",
     long: &[
         "--color",
@@ -100,11 +100,11 @@ const GREP: Looker = Looker {
     ..PLAIN
 };
 
-pub(super) const LOOKERS: [Looker; 57] = [
+pub(super) const LOOKERS: [Looker; 58] = [
     Looker {
         name: "ls",
-        flags: "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1@eOT",
-        valued: "IwT",
+        flags: "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1@eO",
+        valued: "",
         open: true,
         long: &[
             "--all",
@@ -155,7 +155,6 @@ pub(super) const LOOKERS: [Looker; 57] = [
         flags: "clLmw",
         open: true,
         long: &["--lines", "--words", "--bytes", "--chars"],
-        long_files: &["--files0-from"],
         ..PLAIN
     },
     Looker { name: "pwd", flags: "LP", operands: Operands::None, ..PLAIN },
@@ -195,7 +194,7 @@ pub(super) const LOOKERS: [Looker; 57] = [
     Looker {
         name: "stat",
         flags: "FLlqrsxtZ",
-        valued: "cf",
+        valued: "c",
         open: true,
         long: &["--dereference", "--file-system"],
         long_valued: &["--format", "--printf"],
@@ -203,7 +202,7 @@ pub(super) const LOOKERS: [Looker; 57] = [
     },
     Looker {
         name: "file",
-        flags: "bhiIkLnNprsz0",
+        flags: "bhiIkLnNprs0",
         valued: "eF",
         long: &["--brief", "--mime", "--mime-type"],
         ..PLAIN
@@ -220,7 +219,7 @@ pub(super) const LOOKERS: [Looker; 57] = [
     Looker {
         name: "df",
         flags: "ahHiklPTxm",
-        valued: "tB",
+        valued: "",
         open: true,
         long: &["--human-readable", "--all"],
         ..PLAIN
@@ -345,7 +344,7 @@ pub(super) const LOOKERS: [Looker; 57] = [
     Looker { name: "column", flags: "tnxeLJ", valued: "csoNRTHO", ..PLAIN },
     Looker {
         name: "diff",
-        flags: "abBcdEHilNnpqrstTuwyZ",
+        flags: "abBcdEHiNnpqrstTuwyZ",
         valued: "CUWIxFL",
         open: false,
         long: &[
@@ -375,9 +374,24 @@ pub(super) const LOOKERS: [Looker; 57] = [
     Looker { name: "sha1sum", ..SUMS },
     Looker { name: "sha256sum", ..SUMS },
     Looker { name: "sha512sum", ..SUMS },
-    Looker { name: "od", flags: "abcdfhiloxv", valued: "AjNStw", open: true, ..PLAIN },
+    Looker { name: "od", flags: "abcdfhiloxv", valued: "AjNt", open: true, ..PLAIN },
     Looker { name: "hexdump", flags: "bcCdovx", valued: "ens", open: true, ..PLAIN },
-    Looker { name: "xxd", flags: "abeEipu", valued: "cglosn", operands: Operands::AtMostOne, ..PLAIN },
+    // It takes no letters together: `-ps` is one option, and a letter too many would hide a file that it writes.
+    Looker { name: "xxd", valued: "clgs", operands: Operands::AtMostOne, ..PLAIN },
+    Looker {
+        name: "jq",
+        flags: "rcseSMCanj",
+        long: &[
+            "--raw-output",
+            "--compact-output",
+            "--slurp",
+            "--exit-status",
+            "--sort-keys",
+            "--null-input",
+        ],
+        operands: Operands::PatternFirst,
+        ..PLAIN
+    },
     Looker { name: "strings", flags: "afow", valued: "net", long: &["--all"], ..PLAIN },
     Looker { name: "seq", flags: "w", valued: "fs", open: true, operands: Operands::Text, ..PLAIN },
     Looker { name: "sleep", open: true, operands: Operands::Text, ..PLAIN },
