@@ -287,7 +287,7 @@ pub(super) fn fixed() -> impl Iterator<Item = String> {
     FIXED.iter().map(|text| (*text).to_owned())
 }
 
-const FIXED: [&str; 34] = [
+const FIXED: [&str; 42] = [
     "git diff;rm x",
     "git diff\nrm x",
     "git diff $(rm x)",
@@ -322,4 +322,12 @@ const FIXED: [&str; 34] = [
     "echo 2>(rm x)",
     "{fd}>out",
     "echo ${x:=$(rm x)} $[1]",
+    "ls \"\"~",
+    "rm >&--",
+    "rm >&\"a\\\"b\"",
+    "env EVI#=1 ls",
+    "a $(x=(\\;) rm y)",
+    "a $(time (rm x))",
+    "[[ -f == x ]]",
+    "a <2>out",
 ];
