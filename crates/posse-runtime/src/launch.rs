@@ -209,7 +209,9 @@ impl Launched {
     /// Approves actions in another way from now on, if that way is open.
     pub fn set_mode(&self, mode: Mode) -> Result<(), &'static str> {
         if mode == Mode::BypassPermissions && !self.run.may_bypass() {
-            return Err("bypassPermissions is not open here: start with --allow-dangerously-skip-permissions");
+            return Err(
+                "bypassPermissions is not open here: start with --allow-dangerously-skip-permissions",
+            );
         }
         self.mode.set(mode);
         Ok(())

@@ -9,9 +9,9 @@ mod explain;
 mod lint;
 mod run;
 mod sessions;
-mod trust;
 mod signals;
 mod talk;
+mod trust;
 
 use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;

@@ -1,7 +1,7 @@
 //! How results look: to people as text, to programs as JSON. Values in, strings out.
 
-pub mod config;
 pub mod ask;
+pub mod config;
 pub mod debug;
 pub mod diagnostics;
 pub mod explain;

@@ -12,8 +12,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod shell_judgement;
-mod trust;
 mod talk;
+mod trust;
 mod usage;
 
 use posse_testkit::TestEnv;
