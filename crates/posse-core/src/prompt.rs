@@ -3,6 +3,8 @@
 //! What never changes comes first, what changes from day to day last. Every part has a bound, so that no file can fill
 //! the window by itself.
 
+use crate::hooks::occasion::MemoryType;
+
 /// The prompt of a main agent that has none of its own.
 pub const DEFAULT: &str = include_str!("prompt/default.md");
 /// The prompt of a sub-agent without a body.
@@ -51,7 +53,11 @@ pub struct Instructions {
     pub path: String,
     /// Whose it is, in a few words.
     pub whose: &'static str,
-    /// What it says, imports included.
+    /// The same as hooks are told.
+    pub memory: MemoryType,
+    /// The file that imports it, if one does.
+    pub parent: Option<String>,
+    /// What it says.
     pub text: String,
 }
 
@@ -160,6 +166,8 @@ mod tests {
         let file = Instructions {
             path: "/p/CLAUDE.md".into(),
             whose: "project",
+            memory: MemoryType::Project,
+            parent: None,
             text: "é".repeat(MAX_INSTRUCTIONS),
         };
         let text = opening(&[file], Some("On branch main")).unwrap();

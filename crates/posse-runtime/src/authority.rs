@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use posse_core::permission::{Behavior, Destination, Mode, Rule, RuleSet, RuleSource, RuleText, Update};
 
 pub use guard::{Authorized, Guard};
-pub use listen::{RunHooks, Subagent};
+pub use listen::{RunHooks, Subagent, Wish};
 pub use real::RealPaths;
 
 /// Where changes that outlive the session are written.

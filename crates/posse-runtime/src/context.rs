@@ -5,6 +5,8 @@ mod instructions;
 
 use std::path::{Path, PathBuf};
 
+use posse_core::hooks::Occasion;
+use posse_core::hooks::occasion::LoadReason;
 use posse_core::prompt::{Environment, Instructions};
 
 use crate::catalog::Layout;
@@ -65,6 +67,20 @@ pub async fn gather(
             model: model.to_owned(),
             date: world.clock.today(),
         },
+    }
+}
+
+/// A file of instructions as hooks are told of it. One that another file imports says so, whatever the reason was.
+pub fn loaded(file: &Instructions, reason: LoadReason) -> Occasion {
+    let Instructions { path, whose: _, memory, parent, text: _ } = file;
+    let is_first = reason == LoadReason::SessionStart;
+    Occasion::InstructionsLoaded {
+        file_path: path.clone(),
+        memory_type: *memory,
+        load_reason: if parent.is_some() && is_first { LoadReason::Include } else { reason },
+        globs: None,
+        trigger_file_path: None,
+        parent_file_path: parent.clone(),
     }
 }
 

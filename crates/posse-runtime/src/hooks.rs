@@ -8,6 +8,7 @@ mod background;
 mod command;
 mod context;
 mod http;
+mod mailbox;
 mod registry;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use self::background::Background;
 use self::registry::{Entry, Roster, Work};
 
 pub use context::{Callbacks, HookCx, HookMail, Judge, McpCaller, Services, Verifier};
+pub use mailbox::Mailbox;
 pub use posse_core::event::{HookNotice, HookOutcome};
 pub use registry::{HookCallback, HookPolicy, HookSource, PluginEnv};
 

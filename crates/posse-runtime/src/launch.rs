@@ -14,7 +14,7 @@ use std::sync::Arc;
 use posse_core::definition::{AgentDefinition, Effort};
 use posse_core::event::{Delta, HookNotice, What};
 use posse_core::failure::RetryPolicy;
-use posse_core::hooks::occasion::{EndReason, LoadReason, MemoryType, SessionSource, SetupTrigger};
+use posse_core::hooks::occasion::{EndReason, LoadReason, SessionSource, SetupTrigger};
 use posse_core::hooks::{Common, HookEvent, Occasion};
 use posse_core::message::Message;
 use posse_core::model::ModelChoice;
@@ -80,6 +80,8 @@ pub struct LaunchRequest {
     pub json_schema: Option<Value>,
     /// Which conversation.
     pub session: SessionChoice,
+    /// Whether it begins because the last one was cleared away.
+    pub after_clear: bool,
     /// Whether nothing is written down.
     pub no_persistence: bool,
     /// Where to record requests and replies.
@@ -173,6 +175,7 @@ impl Launched {
     /// Tells hooks that the session begins, and takes what they add to it.
     async fn begin(&mut self, request: &LaunchRequest, instructions: &[prompt::Instructions]) {
         let cwd = self.cx.cwd.get();
+        self.run.remember(instructions.to_vec());
         if let Some(trigger) = request.setup
             && self.hooks.hears(HookEvent::Setup)
         {
@@ -181,7 +184,7 @@ impl Launched {
         }
         if self.hooks.hears(HookEvent::SessionStart) {
             let occasion = Occasion::SessionStart {
-                source: source(&request.session),
+                source: source(request),
                 model: Some(self.facts.model.to_string()),
                 session_title: None,
             };
@@ -190,7 +193,8 @@ impl Launched {
         }
         if self.hooks.hears(HookEvent::InstructionsLoaded) {
             for file in instructions {
-                let merged = self.hooks.fire(&loaded(file), &cwd).await;
+                let occasion = context::loaded(file, LoadReason::SessionStart);
+                let merged = self.hooks.fire(&occasion, &cwd).await;
                 self.take(merged);
             }
         }
@@ -228,8 +232,9 @@ impl Launched {
 }
 
 /// How a session begins, as hooks know it.
-fn source(choice: &SessionChoice) -> SessionSource {
-    match choice {
+fn source(request: &LaunchRequest) -> SessionSource {
+    match &request.session {
+        SessionChoice::New | SessionChoice::NewWith(_) if request.after_clear => SessionSource::Clear,
         SessionChoice::New | SessionChoice::NewWith(_) => SessionSource::Startup,
         SessionChoice::Continue { fork: Some(_) } | SessionChoice::Resume { fork: Some(_), .. } => {
             SessionSource::Fork
@@ -237,24 +242,6 @@ fn source(choice: &SessionChoice) -> SessionSource {
         SessionChoice::Continue { fork: None } | SessionChoice::Resume { fork: None, .. } => {
             SessionSource::Resume
         }
-    }
-}
-
-/// A file of instructions as hooks are told of it.
-fn loaded(file: &prompt::Instructions) -> Occasion {
-    let memory_type = match file.whose {
-        whose if whose.contains("user") => MemoryType::User,
-        whose if whose.contains("local") || whose.contains("private") => MemoryType::Local,
-        whose if whose.contains("admin") || whose.contains("managed") => MemoryType::Managed,
-        _ => MemoryType::Project,
-    };
-    Occasion::InstructionsLoaded {
-        file_path: file.path.clone(),
-        memory_type,
-        load_reason: LoadReason::SessionStart,
-        globs: None,
-        trigger_file_path: None,
-        parent_file_path: None,
     }
 }
 

@@ -17,6 +17,7 @@ use posse_core::event::{Fact, Outcome, What};
 use posse_core::failure::RetryPolicy;
 use posse_core::message::{Message, Reply, StopReason, ToolCall, Usage};
 use posse_core::price::Price;
+use posse_core::prompt::Instructions;
 use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -26,6 +27,7 @@ use crate::session::{EntryIds, SessionError, Transcript};
 use crate::tool::{Task, ToolCx};
 use crate::world::World;
 
+pub use compact::Compaction;
 pub use pool::{Deferral, ToolPool};
 
 /// What a run is made of.
@@ -86,6 +88,11 @@ impl Bill {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((reply.model.clone(), reply.usage));
     }
 
+    /// Adds what a model used.
+    pub fn charge(&self, model: &str, usage: Usage) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((model.into(), usage));
+    }
+
     fn take(&self) -> Items {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -141,6 +148,8 @@ pub struct Run {
     context_tokens: u64,
     /// Whether the last turn ended in plan mode.
     planning: bool,
+    /// The standing instructions of the conversation, which a summary must not lose.
+    instructions: Vec<Instructions>,
 }
 
 impl Run {
@@ -163,12 +172,18 @@ impl Run {
             api_ms: 0,
             context_tokens: 0,
             planning: false,
+            instructions: Vec::new(),
         }
     }
 
     /// Whether the mode that asks nothing may be switched to.
     pub fn may_bypass(&self) -> bool {
         self.setup.guard.authority.may_bypass()
+    }
+
+    /// The standing instructions that the opening is made of: hooks hear of them when they are loaded again.
+    pub fn remember(&mut self, instructions: Vec<Instructions>) {
+        self.instructions = instructions;
     }
 
     /// Tells the model something with the next prompt.
@@ -212,6 +227,13 @@ impl Run {
     fn show(&self, event: Event) {
         // Nobody listening is no reason to stop working.
         let _ = self.events.send(event);
+    }
+
+    /// Pays for what was asked beside the conversation.
+    fn pay(&mut self) {
+        for (model, usage) in self.setup.bill.take() {
+            self.spend(&model, &usage);
+        }
     }
 
     fn spend(&mut self, model: &str, usage: &Usage) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posse_core::event::Outcome;
 use posse_core::hooks::answer::{RequestDecision, Verdict as HookVerdict};
-use posse_core::hooks::occasion::ToolUse;
+use posse_core::hooks::occasion::{DirectorySource, ToolUse};
 use posse_core::hooks::{HookEvent, Merged, Occasion};
 use posse_core::message::ToolCall;
 use posse_core::permission::{
@@ -239,7 +239,7 @@ impl Guard {
             let merged = self.hooks.fire(&occasion, case.cwd).await;
             case.take_notes(&merged);
             if let Some(request) = merged.request {
-                return self.take_request(case, request);
+                return self.take_request(case, request).await;
             }
         }
         let reason = doubt.map_or_else(|| decision.reason.to_string(), str::to_owned);
@@ -262,7 +262,7 @@ impl Guard {
         match self.desk.permission(ask).await {
             PermissionAnswer::Allow { updated_input, updates } => {
                 case.replace(updated_input);
-                self.take_updates(case, &updates);
+                self.take_updates(case, &updates).await;
                 Ok(())
             }
             PermissionAnswer::Deny { message, interrupt } => {
@@ -289,13 +289,13 @@ impl Guard {
         case.take_notes(&merged);
     }
 
-    fn take_request(&self, case: &mut Case<'_>, request: RequestDecision) -> Result<(), String> {
+    async fn take_request(&self, case: &mut Case<'_>, request: RequestDecision) -> Result<(), String> {
         match request {
             RequestDecision::Allow { updated_input, updated_permissions } => {
                 case.replace(updated_input);
                 let updates =
                     updated_permissions.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
-                self.take_updates(case, &updates);
+                self.take_updates(case, &updates).await;
                 Ok(())
             }
             RequestDecision::Deny { message, interrupt } => {
@@ -309,7 +309,7 @@ impl Guard {
     }
 
     /// Carries out what somebody allowed for longer.
-    fn take_updates(&self, case: &mut Case<'_>, updates: &[Value]) {
+    async fn take_updates(&self, case: &mut Case<'_>, updates: &[Value]) {
         for update in updates {
             let update = match Update::from_json(update) {
                 Ok(update) => update,
@@ -320,10 +320,27 @@ impl Guard {
             };
             let applied = self.authority.apply(&update, case.cwd);
             case.found.notes.extend(applied.notes);
+            self.folders_added(case, &applied.added).await;
             if let Some(mode) = applied.mode {
                 self.mode.set(mode);
                 case.found.mode = Some(mode);
             }
+        }
+    }
+}
+
+impl Guard {
+    /// Tells hooks of folders that somebody has opened to the session.
+    async fn folders_added(&self, case: &mut Case<'_>, folders: &[PathBuf]) {
+        if !self.hooks.hears(HookEvent::DirectoryAdded) {
+            return;
+        }
+        for folder in folders {
+            let directory = folder.display().to_string();
+            // Whoever answers a question is a person at a command, as far as the words for it go.
+            let occasion = Occasion::DirectoryAdded { directory, source: DirectorySource::SlashCommand };
+            let merged = self.hooks.fire(&occasion, case.cwd).await;
+            case.take_notes(&merged);
         }
     }
 }

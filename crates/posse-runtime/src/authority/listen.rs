@@ -1,13 +1,15 @@
 //! The hooks of one run, together with everything about the run that they are told.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::hooks::occasion::Stopping;
 use posse_core::hooks::{Common, HookEvent, Merged, Occasion};
 
+use tokio::sync::mpsc::UnboundedSender;
+
 use crate::ask::SharedMode;
-use crate::hooks::{HookCx, Hooks};
+use crate::hooks::{HookCx, Hooks, Mailbox, Services};
 use crate::world::World;
 
 /// Tells the hooks of a run what happens in it.
@@ -18,7 +20,20 @@ pub struct RunHooks {
     mode: SharedMode,
     /// The input that is being worked on.
     prompt: Arc<Mutex<Option<String>>>,
+    /// What its handlers in the background have said.
+    mail: Mailbox,
+    /// Who wants to know what else is to be watched.
+    watcher: Arc<Mutex<Option<UnboundedSender<Wish>>>>,
     subagent: Option<Subagent>,
+}
+
+/// What is to be watched from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// These, instead of those that a hook asked for before.
+    Paths(Vec<PathBuf>),
+    /// The names that hooks are configured for, in this folder.
+    Moved(PathBuf),
 }
 
 /// Which sub-agent a run is.
@@ -35,7 +50,10 @@ pub struct Subagent {
 impl RunHooks {
     /// For a run that is told of by `cx`; `cx.common` has its session and agent.
     pub fn new(hooks: Hooks, cx: HookCx, mode: SharedMode, subagent: Option<Subagent>) -> Self {
-        Self { hooks, cx, mode, prompt: Arc::default(), subagent }
+        let mail = Mailbox::default();
+        let services = Services { mail: Arc::new(mail.slot()), ..(*cx.services).clone() };
+        let cx = HookCx { services: Arc::new(services), ..cx };
+        Self { hooks, cx, mode, prompt: Arc::default(), mail, watcher: Arc::default(), subagent }
     }
 
     /// Nobody listens.
@@ -59,6 +77,21 @@ impl RunHooks {
         &self.cx
     }
 
+    /// What handlers in the background have said and the model has not read.
+    pub fn mail(&self) -> &Mailbox {
+        &self.mail
+    }
+
+    /// Tells somebody what is to be watched, from now on.
+    pub fn watched_by(&self, watcher: UnboundedSender<Wish>) {
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+    }
+
+    /// The input that is being worked on.
+    pub fn prompt_id(&self) -> Option<String> {
+        self.prompt.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Everything from now on belongs to this input.
     pub fn begin_prompt(&self, id: &str) {
         *self.prompt.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
@@ -68,11 +101,27 @@ impl RunHooks {
     pub async fn fire(&self, occasion: &Occasion, cwd: &Path) -> Merged {
         let common = Common {
             cwd: cwd.display().to_string(),
-            prompt_id: self.prompt.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            prompt_id: self.prompt_id(),
             permission_mode: Some(self.mode.current().name().to_owned()),
             ..self.cx.common.clone()
         };
-        self.hooks.fire(occasion, &HookCx { common, ..self.cx.clone() }).await
+        let merged = self.hooks.fire(occasion, &HookCx { common, ..self.cx.clone() }).await;
+        if let Some(paths) = &merged.watch_paths {
+            self.wish(Wish::Paths(paths.iter().map(|path| cwd.join(path)).collect()));
+        }
+        merged
+    }
+
+    /// Says that the run works in another folder now.
+    pub fn moved(&self, cwd: &Path) {
+        self.wish(Wish::Moved(cwd.to_owned()));
+    }
+
+    fn wish(&self, wish: Wish) {
+        if let Some(watcher) = &*self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
+            // A watcher that is gone watches nothing.
+            let _ = watcher.send(wish);
+        }
     }
 
     /// The end of a run as hooks know it; nothing if nobody cares.

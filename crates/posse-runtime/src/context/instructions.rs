@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use posse_core::hooks::occasion::MemoryType;
 use posse_core::prompt::Instructions;
 
 use super::Wanted;
@@ -18,21 +19,19 @@ const MAX_FILE: u64 = 1024 * 1024;
 /// All instructions, the most general first.
 pub(super) fn gather(layout: &Layout, env: &Env, wanted: Wanted) -> Vec<Instructions> {
     let mut found = Found { env, seen: HashSet::new(), files: Vec::new() };
-    found.add(&layout.managed.join("CLAUDE.md"), "managed instructions for all users");
+    found.add(&layout.managed.join("CLAUDE.md"), MemoryType::Managed);
     if let Some(user) = layout.user.as_ref().filter(|_| wanted.user) {
-        found.add(&user.join("CLAUDE.md"), "the user's instructions for all projects");
+        found.add(&user.join("CLAUDE.md"), MemoryType::User);
     }
     for folder in project_folders(layout) {
         if wanted.project {
             let own = [folder.join("CLAUDE.md"), folder.join(".claude/CLAUDE.md")];
-            let has_own =
-                own.iter().any(|path| found.add(path, "project instructions, checked into the code base"));
-            if !has_own {
-                found.add(&folder.join("AGENTS.md"), "project instructions, checked into the code base");
+            if !own.iter().any(|path| found.add(path, MemoryType::Project)) {
+                found.add(&folder.join("AGENTS.md"), MemoryType::Project);
             }
         }
         if wanted.local {
-            found.add(&folder.join("CLAUDE.local.md"), "the user's own instructions for this project");
+            found.add(&folder.join("CLAUDE.local.md"), MemoryType::Local);
         }
     }
     found.files
@@ -51,6 +50,16 @@ fn project_folders(layout: &Layout) -> Vec<PathBuf> {
     folders
 }
 
+/// Whose instructions they are, for the model.
+fn whose(memory: MemoryType) -> &'static str {
+    match memory {
+        MemoryType::Managed => "managed instructions for all users",
+        MemoryType::User => "the user's instructions for all projects",
+        MemoryType::Project => "project instructions, checked into the code base",
+        MemoryType::Local => "the user's own instructions for this project",
+    }
+}
+
 struct Found<'e> {
     env: &'e Env,
     seen: HashSet<PathBuf>,
@@ -59,13 +68,21 @@ struct Found<'e> {
 
 impl Found<'_> {
     /// Adds a file and what it imports; `false` if there is no such file or it was there before.
-    fn add(&mut self, path: &Path, whose: &'static str) -> bool {
+    fn add(&mut self, path: &Path, memory: MemoryType) -> bool {
         let Some(text) = self.read(path) else { return false };
-        let mut imports = Vec::new();
-        self.imports(&text, path, 1, &mut imports);
-        self.files.push(Instructions { path: path.display().to_string(), whose, text });
-        self.files.extend(imports.into_iter().map(|(path, text)| Instructions { path, whose, text }));
+        self.push(path, memory, None, text.clone());
+        self.imports(&text, path, 1, memory);
         true
+    }
+
+    fn push(&mut self, path: &Path, memory: MemoryType, parent: Option<&Path>, text: String) {
+        self.files.push(Instructions {
+            path: path.display().to_string(),
+            whose: whose(memory),
+            memory,
+            parent: parent.map(|parent| parent.display().to_string()),
+            text,
+        });
     }
 
     fn read(&mut self, path: &Path) -> Option<String> {
@@ -81,15 +98,15 @@ impl Found<'_> {
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
-    fn imports(&mut self, text: &str, from: &Path, hop: usize, out: &mut Vec<(String, String)>) {
+    fn imports(&mut self, text: &str, from: &Path, hop: usize, memory: MemoryType) {
         if hop > MAX_HOPS {
             return;
         }
         for name in imported(text) {
             let path = self.resolve(&name, from);
             if let Some(text) = self.read(&path) {
-                out.push((path.display().to_string(), text.clone()));
-                self.imports(&text, &path, hop + 1, out);
+                self.push(&path, memory, Some(from), text.clone());
+                self.imports(&text, &path, hop + 1, memory);
             }
         }
     }

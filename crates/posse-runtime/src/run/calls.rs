@@ -194,6 +194,9 @@ impl Worker {
 
     async fn moved(&self, before: &Path, aftermath: &mut Aftermath) {
         let now = self.cx.cwd.get();
+        if now != before {
+            self.guard.hooks.moved(&now);
+        }
         if now != before && self.guard.hooks.hears(HookEvent::CwdChanged) {
             let occasion = Occasion::CwdChanged {
                 old_cwd: before.display().to_string(),

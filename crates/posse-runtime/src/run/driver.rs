@@ -14,6 +14,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Aftermath;
+use super::compact::Compaction;
 use super::{Ended, Event, Run};
 use crate::authority::Authorized;
 use crate::model::Request;
@@ -144,7 +145,7 @@ impl Run {
                         self.compact(Trigger::Auto, None, stop).await?;
                     }
                     if !self.show_batch(flight, stop) {
-                        self.call_model(flight, stop);
+                        self.ask_model(flight, stop)?;
                     }
                 }
                 Effect::Authorize(call) => self.authorize(call, flight, stop),
@@ -216,9 +217,7 @@ impl Run {
             }
             Done::Tool(answer, aftermath) => {
                 flight.stops.remove(&answer.id);
-                for (model, usage) in self.setup.bill.take() {
-                    self.spend(&model, &usage);
-                }
+                self.pay();
                 // Mail first: it goes out with the request that this answer may set off.
                 flight.inputs.extend(self.notices());
                 self.tell(aftermath.mail, aftermath.notes, flight);
@@ -255,9 +254,8 @@ impl Run {
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
                     flight.compacted = true;
-                    if self.compact(Trigger::Auto, None, stop).await? {
-                        self.call_model(flight, stop);
-                        return Ok(());
+                    if self.compact(Trigger::Auto, None, stop).await? == Compaction::Done {
+                        return self.ask_model(flight, stop);
                     }
                 }
                 flight.inputs.push_back(Input::Failed(failure));

@@ -46,7 +46,7 @@ impl Run {
         }
         self.planning = self.is_planning();
         if self.turn.history().is_empty()
-            && let Some(opening) = self.setup.opening.take()
+            && let Some(opening) = self.setup.opening.clone()
         {
             message.blocks.insert(0, Block::Text(opening));
         }
@@ -119,7 +119,13 @@ impl Run {
             flight.inputs.push_back(Input::Stop(Outcome::Stopped(why)));
             return Ok(());
         }
-        for text in &merged.context {
+        self.aside(&merged.context)?;
+        self.ask_model(flight, stop)
+    }
+
+    /// Tells the model something with the request that is about to be made; without one, with the next.
+    pub(super) fn aside(&mut self, texts: &[String]) -> Result<(), SessionError> {
+        for text in texts {
             let mut effects = Vec::new();
             self.turn.handle(Input::Aside(super::reminder(text)), &mut effects);
             for effect in effects {
@@ -128,6 +134,17 @@ impl Run {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Makes a request, with whatever hooks in the background have had to say meanwhile.
+    pub(super) fn ask_model(
+        &mut self,
+        flight: &mut Flight,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
+        let mail = self.setup.guard.hooks.mail().take();
+        self.aside(&mail.into_iter().map(|mail| mail.text).collect::<Vec<_>>())?;
         self.call_model(flight, stop);
         Ok(())
     }
@@ -141,7 +158,7 @@ impl Run {
             background_tasks: Vec::new(),
             session_crons: Vec::new(),
         }) else {
-            flight.inputs.push_back(Input::Ends);
+            self.end_unless_woken(flight);
             return;
         };
         let (cwd, stop) = (self.cx.cwd.get(), stop.clone());
@@ -157,7 +174,7 @@ impl Run {
     /// An answer that hooks send back is not the end, but they may not do that for ever.
     pub(super) fn end_judged(&self, merged: Merged, flight: &mut Flight) {
         self.show_notes(&merged);
-        let cap = self.setup.world.env.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").unwrap_or(MOST_SENT_BACK);
+        let cap = self.most_sent_back();
         match merged.goes_on_with() {
             Some(why) if u64::from(flight.sent_back) < cap => {
                 flight.sent_back += 1;
@@ -168,12 +185,31 @@ impl Run {
                 self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
                 flight.inputs.push_back(Input::Ends);
             }
-            None => flight.inputs.push_back(Input::Ends),
+            None => self.end_unless_woken(flight),
         }
     }
 
+    /// What a hook in the background has found out meanwhile may be worth another request (`asyncRewake`).
+    fn end_unless_woken(&self, flight: &mut Flight) {
+        let cap = self.most_sent_back();
+        let mailbox = self.setup.guard.hooks.mail();
+        if u64::from(flight.sent_back) >= cap || !mailbox.wakes() {
+            flight.inputs.push_back(Input::Ends);
+            return;
+        }
+        flight.sent_back += 1;
+        let texts: Vec<String> = mailbox.take().into_iter().map(|mail| super::reminder(&mail.text)).collect();
+        flight.inputs.push_back(Input::GoesOn(texts.join("\n")));
+    }
+
+    fn most_sent_back(&self) -> u64 {
+        self.setup.world.env.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").unwrap_or(MOST_SENT_BACK)
+    }
+
     /// Tells hooks of a turn that failed.
-    pub(super) async fn close_turn(&self, ended: Option<&Outcome>) {
+    pub(super) async fn close_turn(&mut self, ended: Option<&Outcome>) {
+        // Hooks that ask models may have done so since the last tool.
+        self.pay();
         let hooks = &self.setup.guard.hooks;
         if let Some(Outcome::Failed(failure)) = ended
             && hooks.hears(HookEvent::StopFailure)

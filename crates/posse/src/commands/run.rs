@@ -212,6 +212,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         json_schema,
         no_persistence: session.no_session_persistence,
         session: session_choice(session)?,
+        after_clear: false,
         record,
         raw_events: include_partial_messages,
         entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),

@@ -198,6 +198,7 @@ impl<'t> Talk<'t> {
     async fn clear(&mut self) -> Result<(), Error> {
         self.launched.end(EndReason::Clear).await;
         self.request.session = SessionChoice::New;
+        self.request.after_clear = true;
         self.request.record = None;
         self.request.permission_mode = Some(self.launched.mode.current());
         self.launched = start(&self.world, &self.request).await?;
