@@ -9,6 +9,8 @@ use crate::hooks::occasion::MemoryType;
 pub const DEFAULT: &str = include_str!("prompt/default.md");
 /// The prompt of a sub-agent without a body.
 pub const DEFAULT_SUBAGENT: &str = include_str!("prompt/subagent.md");
+/// The prompt of an agent that checks something for a hook.
+pub const VERIFIER: &str = include_str!("prompt/verifier.md");
 
 /// The largest instruction file that is put into a conversation whole.
 pub const MAX_INSTRUCTIONS: usize = 40_000;

@@ -37,16 +37,27 @@ pub struct Authority {
     /// What rules that are added later are relative to.
     session: Arc<RuleSource>,
     places: SettingsPlaces,
-    /// Whether only the administrator's rules count, so that nothing can be added.
-    managed_only: bool,
-    /// Whether the mode that asks nothing may be switched to.
-    may_bypass: bool,
 }
 
 #[derive(Debug)]
 struct State {
     rules: Arc<RuleSet>,
     roots: Arc<[PathBuf]>,
+    /// Whether only the administrator's rules count, so that nothing can be added.
+    managed_only: bool,
+    /// Whether the mode that asks nothing may be switched to.
+    may_bypass: bool,
+}
+
+/// What settings say after they have changed.
+#[derive(Debug, Default)]
+pub struct Reloaded {
+    /// The rules of settings and flags.
+    pub rules: Vec<Rule>,
+    /// Whether only the administrator's rules count.
+    pub managed_only: bool,
+    /// Whether the mode that asks nothing is closed.
+    pub bypass_disabled: bool,
 }
 
 /// What a session begins with.
@@ -93,8 +104,9 @@ impl Authority {
                 }
             }
         }
-        let state = State { rules: Arc::new(RuleSet::new(rules)), roots: all.into() };
-        Arc::new(Self { state: Mutex::new(state), session, places, managed_only, may_bypass })
+        let rules = Arc::new(RuleSet::new(rules));
+        let state = State { rules, roots: all.into(), managed_only, may_bypass };
+        Arc::new(Self { state: Mutex::new(state), session, places })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -113,14 +125,26 @@ impl Authority {
 
     /// Whether the mode that asks nothing may be switched to.
     pub fn may_bypass(&self) -> bool {
-        self.may_bypass
+        self.lock().may_bypass
+    }
+
+    /// Takes over what settings say now. What was added in this session stays, unless only the administrator's rules
+    /// count from now on; what a session may not do it does not get back.
+    pub fn reload(&self, reloaded: Reloaded) {
+        let Reloaded { mut rules, managed_only, bypass_disabled } = reloaded;
+        let mut state = self.lock();
+        let own = state.rules.rules().iter().filter(|rule| rule.source == self.session);
+        rules.extend(own.filter(|rule| !managed_only || rule.behavior != Behavior::Allow).cloned());
+        state.rules = Arc::new(RuleSet::new(rules));
+        state.managed_only = managed_only;
+        state.may_bypass &= !bypass_disabled;
     }
 
     /// Carries out a change. What is meant to last is written to its settings file as well.
     pub fn apply(&self, update: &Update, cwd: &Path) -> Applied {
         let mut applied = Applied::default();
         match update {
-            Update::SetMode { mode: Mode::BypassPermissions, .. } if !self.may_bypass => {
+            Update::SetMode { mode: Mode::BypassPermissions, .. } if !self.may_bypass() => {
                 applied.notes.push("the mode bypassPermissions is not open to this session".into());
             }
             Update::SetMode { mode, .. } => applied.mode = Some(*mode),
@@ -170,7 +194,7 @@ impl Authority {
     }
 
     fn add_rules(&self, rules: &[RuleText], behavior: Behavior, applied: &mut Applied) {
-        if self.managed_only && behavior == Behavior::Allow {
+        if self.lock().managed_only && behavior == Behavior::Allow {
             applied.notes.push("only the administrator's rules count here; nothing was added".into());
             return;
         }

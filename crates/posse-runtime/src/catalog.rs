@@ -72,6 +72,14 @@ pub struct CatalogOptions {
     pub headless: bool,
 }
 
+/// The settings files that count if they are there, weakest first.
+pub fn settings_places(
+    layout: &Layout,
+    options: &CatalogOptions,
+) -> Vec<(posse_core::settings::Layer, PathBuf)> {
+    settings::places(layout, options, &mut Vec::new())
+}
+
 /// Why loading cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {

@@ -3,10 +3,13 @@
 //! Plain data in, a [`Launched`] out. Frontends parse their flags into a [`LaunchRequest`] and know nothing of how a run
 //! is put together; this room knows nothing of flags.
 
+mod models;
 mod output;
 mod powers;
 mod side;
 mod tools;
+mod verifier;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use posse_core::turn::Limits;
 use posse_core::{price, prompt};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
 
 use crate::ask::{Desk, SharedMode};
 use crate::authority::{Guard, RunHooks};
@@ -39,6 +43,7 @@ use crate::session::{self, EntryWriter, SessionError, Transcript};
 use crate::tool::ToolCx;
 use crate::world::{Env, World};
 
+pub use models::NextModel;
 pub use output::StructuredOutput;
 
 /// What somebody asks for.
@@ -168,6 +173,10 @@ pub struct Launched {
     /// What the user should know before anything happens.
     pub notes: Vec<String>,
     hooks: RunHooks,
+    /// Who is asked beside the conversation.
+    judge: Arc<side::Side>,
+    /// Whoever looks for changes on disk; ends with this.
+    watching: JoinSet<()>,
     _confinement: powers::Confinement,
 }
 
@@ -219,6 +228,13 @@ impl Launched {
         }
         self.mode.set(mode);
         Ok(())
+    }
+
+    /// Waits until a hook in the background has something to say that cannot wait: what to tell the model.
+    pub async fn woken(&self) -> String {
+        self.hooks.mail().woken().await;
+        let texts: Vec<String> = self.hooks.mail().take().into_iter().map(|mail| mail.text).collect();
+        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
     }
 
     /// Ends the session: hooks hear of it, and nothing it started is left.
@@ -356,6 +372,13 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         condition: Arc::new(powers::condition(&authority, &world)),
         notices: Arc::new(show_hooks(sender.clone())),
         judge: Some(judge.clone()),
+        verifier: Some(Arc::new(verifier::Checker {
+            side: Arc::clone(&judge),
+            authority: Arc::clone(&authority),
+            sandbox: confinement.sandbox.clone(),
+            spool: session.spool.clone(),
+            retry: retry_policy(&world.env),
+        })),
         ..Services::default()
     };
     let hook_cx = HookCx {
@@ -366,11 +389,11 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     };
     let hooks = RunHooks::new(powers::hooks(&catalog, agent, &mut notes), hook_cx, shared_mode.clone(), None);
     let guard = Guard {
-        authority,
+        authority: Arc::clone(&authority),
         mode: shared_mode.clone(),
         capability,
         desk: request.desk.clone(),
-        judge: Some(judge),
+        judge: Some(judge.clone()),
         hooks: hooks.clone(),
         agent: None,
         readable: vec![session.spool.clone()],
@@ -408,8 +431,19 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         Told { session: &session.id, model: &model_id, tools: &tools, mode, window, max_tokens },
     );
     let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
-    let mut launched =
-        Launched { run, events, facts, cx, mode: shared_mode, notes, hooks, _confinement: confinement };
+    let mut launched = Launched {
+        run,
+        events,
+        facts,
+        cx,
+        mode: shared_mode,
+        notes,
+        hooks,
+        judge,
+        watching: JoinSet::new(),
+        _confinement: confinement,
+    };
+    launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
     Ok(launched)
 }

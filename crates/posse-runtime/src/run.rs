@@ -5,6 +5,7 @@
 
 mod calls;
 mod compact;
+mod display;
 mod driver;
 mod pool;
 mod turning;
@@ -179,6 +180,21 @@ impl Run {
     /// Whether the mode that asks nothing may be switched to.
     pub fn may_bypass(&self) -> bool {
         self.setup.guard.authority.may_bypass()
+    }
+
+    /// Where those who watch the run hear of things.
+    pub fn observers(&self) -> UnboundedSender<Event> {
+        self.events.clone()
+    }
+
+    /// Answers come from another model from now on.
+    pub fn set_model(&mut self, model: Arc<dyn Model>, id: Box<str>, window: u64) {
+        (self.setup.model, self.setup.model_id, self.setup.window) = (model, id, window);
+    }
+
+    /// What the model read in its last request.
+    pub fn context_tokens(&self) -> u64 {
+        self.context_tokens
     }
 
     /// The standing instructions that the opening is made of: hooks hear of them when they are loaded again.

@@ -76,7 +76,7 @@ fn is_lost(file: &SettingsFile) -> bool {
     file.root.is_none() && !file.text.trim().is_empty() && may_limit
 }
 
-fn places(
+pub(super) fn places(
     layout: &Layout,
     options: &CatalogOptions,
     unreadable: &mut Vec<Diagnostic>,

@@ -17,8 +17,8 @@ use crate::hooks::{HookPolicy, HookSource, Hooks};
 use crate::sandbox::{HostPattern, Network, Profile, Proxy, Sandbox, Support};
 use crate::world::World;
 
-/// The rules and folders of a session.
-pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Arc<Authority> {
+/// The rules of settings and flags that count.
+pub(super) fn rules(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Vec<Rule> {
     let home = world.env.home().map(Path::to_owned);
     let cwd = &catalog.layout.cwd;
     let source = |by: &SetIn| {
@@ -49,18 +49,24 @@ pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &Worl
         flag(&request.allowed_tools, Behavior::Allow, "--allowedTools");
     }
     flag(&request.disallowed_tools, Behavior::Deny, "--disallowedTools");
+    rules
+}
+
+/// The rules and folders of a session.
+pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Arc<Authority> {
+    let cwd = &catalog.layout.cwd;
     let user = catalog.layout.user.as_ref().map(|user| user.join("settings.json"));
     let top = catalog.layout.repository.as_deref().unwrap_or(cwd);
     Authority::new(Beginning {
-        rules,
+        rules: rules(request, catalog, world),
         roots: roots(request, catalog),
-        home,
+        home: world.env.home().map(Path::to_owned),
         places: SettingsPlaces {
             user,
             project: cwd.join(".claude/settings.json"),
             local: top.join(".claude/settings.local.json"),
         },
-        managed_only,
+        managed_only: catalog.settings.managed_rules_only.is_some(),
         may_bypass: request.may_bypass && catalog.settings.bypass_disabled.is_none(),
     })
 }

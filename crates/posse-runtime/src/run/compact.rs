@@ -69,6 +69,10 @@ impl Run {
         stop: &CancellationToken,
     ) -> Result<Compaction, SessionError> {
         if let Some(why) = self.objection_to_compacting(trigger, extra, stop).await {
+            if trigger == Trigger::Auto {
+                let note = format!("the conversation is nearly full and was not summarised: {why}");
+                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
+            }
             return Ok(Compaction::Blocked(why));
         }
         self.show(Event { what: What::Delta(Delta::Compacting), ids: Vec::new() });
@@ -120,10 +124,8 @@ impl Run {
         extra: Option<&str>,
         stop: &CancellationToken,
     ) -> Option<String> {
-        let occasion = Occasion::PreCompact {
-            trigger: word(trigger),
-            custom_instructions: extra.map(str::to_owned),
-        };
+        let occasion =
+            Occasion::PreCompact { trigger: word(trigger), custom_instructions: extra.map(str::to_owned) };
         let merged = self.fire(&occasion, stop).await?;
         if !merged.is_blocked() && merged.stop.is_none() {
             return None;

@@ -171,15 +171,22 @@ impl Run {
         let (model, world, policy) = (self.setup.model.clone(), self.setup.world.clone(), self.setup.retry);
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
         let owed = crashed("the request crashed; this is a bug in posse");
+        let display = self.display();
         flight.start(owed, async move {
             let watch = world.clock.start();
             let mut on = |delta: Delta| {
+                if display.is_some() && matches!(delta, Delta::Text(_)) {
+                    return;
+                }
                 let _ = events.send(Event { what: What::Delta(delta), ids: Vec::new() });
             };
             on(Delta::Requesting);
             let fallback = fallback.as_deref();
             let reply =
                 retry::call_with_retries(&*model, &request, &policy, fallback, &world, &mut on, &stop).await;
+            if let (Some(display), Ok(reply)) = (&display, &reply) {
+                display.show(reply, &events, &stop).await;
+            }
             Done::Model(reply, watch.elapsed_ms())
         });
     }

@@ -177,6 +177,7 @@ impl<'t> Talk<'t> {
                 self.console.say(&text)?;
             }
             Command::Mode(mode) => self.mode(mode)?,
+            Command::Model(name) => self.model(name).await?,
             Command::Clear => self.clear().await?,
             Command::Unknown(text) => self.console.say(&format!("{text}\n"))?,
             Command::Exit => return Ok(Flow::Ends),
@@ -192,6 +193,34 @@ impl<'t> Talk<'t> {
         }
         let text = format!("The mode is {}.\n", self.launched.mode.current().name());
         Ok(self.console.say(&text)?)
+    }
+
+    /// Goes on with another model, if hooks have nothing against it.
+    async fn model(&mut self, wanted: Option<String>) -> Result<(), Error> {
+        if let Some(name) = wanted {
+            match self.launched.next_model(&name).await {
+                Err(why) => self.console.say(&format!("{}\n", plain(&why)))?,
+                Ok(next) => {
+                    if self.is_wanted(next.question.as_deref()).await? {
+                        self.request.model = Some(name);
+                        for note in self.launched.switch_model(next).await {
+                            self.console.say(&format!("{}\n", plain(&note)))?;
+                        }
+                    }
+                }
+            }
+        }
+        let text = format!("The model is {}.\n", plain(&self.launched.facts.model));
+        Ok(self.console.say(&text)?)
+    }
+
+    /// Asks what a hook wants to have asked.
+    async fn is_wanted(&mut self, question: Option<&str>) -> Result<bool, Error> {
+        let Some(question) = question else { return Ok(true) };
+        self.console.lines.forget_typed();
+        let prompt = format!("{} Switch? [y/N] ", plain(question));
+        let line = self.console.read(&prompt).await?.unwrap_or_default();
+        Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
     /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
@@ -221,6 +250,11 @@ impl<'t> Talk<'t> {
                         Some(part) => text.push_str(&format!("{part}\n")),
                         None => return Ok(Some(text + &line)),
                     }
+                }
+                // A hook in the background has found something out that cannot wait.
+                news = self.launched.woken(), if text.is_empty() => {
+                    self.console.say("\n")?;
+                    return Ok(Some(news));
                 }
                 signal = self.signals.next() => {
                     if signal == Signal::End || std::mem::replace(&mut warned, true) {

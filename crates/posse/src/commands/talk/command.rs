@@ -17,6 +17,8 @@ pub(super) enum Command {
     Cost,
     /// Show the mode, or change it.
     Mode(Option<Mode>),
+    /// Show the model, or go on with another.
+    Model(Option<String>),
     /// End.
     Exit,
     /// It looks like a command and is none; what to say about it.
@@ -26,12 +28,13 @@ pub(super) enum Command {
 }
 
 /// What can be typed, and what it does. The one table of commands.
-pub(super) const COMMANDS: [(&str, &str, &str); 6] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
     ("help", "", "this list"),
     ("compact", "[WHAT]", "replace the conversation by a summary that keeps WHAT in mind"),
     ("clear", "", "begin a new conversation; the old one stays in `posse sessions`"),
     ("cost", "", "what was used so far"),
     ("mode", "[MODE]", "how actions are approved: default, acceptEdits, plan or dontAsk"),
+    ("model", "[NAME]", "which model answers; with NAME, go on with that one"),
     ("exit", "", "end; Ctrl-D does the same"),
 ];
 
@@ -55,6 +58,7 @@ impl Command {
             "clear" => Self::Clear,
             "cost" => Self::Cost,
             "mode" => mode(rest.trim()),
+            "model" => Self::Model(Some(rest.trim().to_owned()).filter(|name| !name.is_empty())),
             "exit" | "quit" => Self::Exit,
             _ => {
                 let close = posse_core::suggest::closest(name, COMMANDS.map(|(name, _, _)| name));

@@ -20,6 +20,8 @@ fn what_is_typed_and_what_it_means() {
         ("/mode", Command::Mode(None)),
         ("/mode plan", Command::Mode(Some(Mode::Plan))),
         ("/mode manual", Command::Mode(Some(Mode::Default))),
+        ("/model", Command::Model(None)),
+        ("/model opus ", Command::Model(Some("opus".into()))),
         // Paths and what has a space before it are things to say.
         ("/usr/bin is full", say("/usr/bin is full")),
         (" /help", say("/help")),
