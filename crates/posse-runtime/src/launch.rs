@@ -342,12 +342,17 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         bill: bill.clone(),
     };
     let capability = tools::capability(&request, agent, &catalog);
+    let mut notes: Vec<String> = catalog.ignored_for_trust().into_iter().collect();
+    let authority = powers::authority(&request, &catalog, &world);
+    let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
+    let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
     let connected = tools::Connected {
         session: &session.id,
         pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
         search: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side(&model_name)),
         desk: &request.desk,
         mode: &shared_mode,
+        sandbox: confinement.sandbox.as_deref(),
     };
     let mut tools = tools::select(&capability, connected);
     let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
@@ -359,10 +364,6 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
             .await;
     let (sender, events) = unbounded_channel();
-    let mut notes: Vec<String> = catalog.ignored_for_trust().into_iter().collect();
-    let authority = powers::authority(&request, &catalog, &world);
-    let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
-    let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
     let judge = Arc::new(side("haiku"));
     let mut cx = ToolCx::new(Arc::clone(&world), session.spool.clone());
     cx.extra_dirs = authority.roots().iter().skip(1).cloned().collect();
@@ -399,7 +400,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         readable: vec![session.spool.clone()],
         writable: Vec::new(),
         home: world.env.home().map(Path::to_owned),
-        contained: confinement.allows_commands,
+        contained: confinement.allows_commands.clone(),
     };
     let max_tokens = max_tokens(&world.env);
     let setup = RunSetup {

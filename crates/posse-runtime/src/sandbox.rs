@@ -8,8 +8,10 @@
 //! Landlock and seccomp do it without another program. Where the profile takes something away *inside* what it grants,
 //! `bwrap` adds private mounts if it is there.
 
+pub mod asked;
 mod bwrap;
 pub mod confine;
+mod exits;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod order;
@@ -21,10 +23,12 @@ mod proxy;
 mod resolve;
 #[cfg(target_os = "linux")]
 mod seccomp;
+mod told;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+pub use self::exits::{Exits, LEAVE, asks_to_leave};
 pub use self::order::WORD;
 pub use self::probe::{Bwrap, Support};
 pub use self::profile::{HostPattern, Network, PROTECTED_IN_HOME, PROTECTED_IN_PROJECTS, Profile};
@@ -72,6 +76,7 @@ pub struct Sandbox {
     mounts: Option<(PathBuf, Vec<OsString>)>,
     posse: PathBuf,
     proxy: Option<u16>,
+    exits: Exits,
     weaknesses: Vec<String>,
 }
 
@@ -89,10 +94,24 @@ pub struct Wrapped {
 impl Sandbox {
     /// Decides how to hold a profile. `posse` is the program that confines itself: this one.
     pub fn new(profile: Profile, support: &Support, posse: impl Into<PathBuf>) -> Result<Self, SandboxError> {
+        Self::plan(profile, support, posse.into(), true)
+    }
+
+    /// What [`Sandbox::new`] would come to, without making anything on the disk: to be looked at, not to be used.
+    pub fn foresee(profile: Profile, support: &Support) -> Result<Self, SandboxError> {
+        Self::plan(profile, support, PathBuf::new(), false)
+    }
+
+    fn plan(
+        profile: Profile,
+        support: &Support,
+        posse: PathBuf,
+        may_make: bool,
+    ) -> Result<Self, SandboxError> {
         let how = choose(&profile, support)?;
         let with_mounts = matches!(how, How::Mounts { .. });
         let Resolved { writable, protected, unreadable, scratch, mut weaknesses } =
-            resolve::resolve(&profile, with_mounts)?;
+            resolve::resolve(&profile, with_mounts, may_make)?;
         let read_only = profile.is_read_only();
         let mut order = Order {
             landlock: support.landlock >= GUARDS_FILES,
@@ -124,7 +143,8 @@ impl Sandbox {
             }
         };
         let network = profile.network;
-        Ok(Self { scratch, network, order, mounts, posse: posse.into(), proxy: None, weaknesses })
+        let exits = Exits::default();
+        Ok(Self { scratch, network, order, mounts, posse, proxy: None, exits, weaknesses })
     }
 
     /// The same, with a proxy at this port of this machine. Only [`Network::Only`] uses it.
@@ -144,6 +164,11 @@ impl Sandbox {
     /// What a command may do although the profile would not have it, or may not although it should: in words.
     pub fn weaknesses(&self) -> &[String] {
         &self.weaknesses
+    }
+
+    /// Whether nothing but the scratch folder changes.
+    pub fn is_read_only(&self) -> bool {
+        self.order.read_only
     }
 
     /// Whether private mounts are part of it.

@@ -75,6 +75,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What the model is told. Short: every request carries it.
     fn description(&self) -> String;
 
+    /// JSON Schema of its input, where that depends on more than the type.
+    fn input_schema(&self) -> Value {
+        schema::<Self::Input>()
+    }
+
     /// Whether a call must not run beside others: everything that changes something does.
     fn runs_alone(&self, input: &Self::Input) -> bool;
 
@@ -109,7 +114,7 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec { name: T::NAME.into(), description: self.description(), input_schema: schema::<T::Input>() }
+        ToolSpec { name: T::NAME.into(), description: self.description(), input_schema: self.input_schema() }
     }
 
     fn runs_alone(&self, input: &Value) -> bool {

@@ -19,6 +19,7 @@ use super::judge::{self, Judgement, Matter};
 use super::{Authority, RealPaths, RunHooks};
 use crate::ask::{Desk, PermissionAnswer, PermissionAsk, SharedMode, Suggestion};
 use crate::hooks::Judge;
+use crate::sandbox::Sandbox;
 
 /// Judges the calls of one run.
 #[derive(Clone)]
@@ -43,8 +44,9 @@ pub struct Guard {
     pub writable: Vec<PathBuf>,
     /// The home folder.
     pub home: Option<PathBuf>,
-    /// Whether commands run in a sandbox, and the settings take that for a yes.
-    pub contained: bool,
+    /// The sandbox of commands, if the settings take running in it for a yes. A command that runs outside of it is judged
+    /// like any other.
+    pub contained: Option<Arc<Sandbox>>,
 }
 
 /// What came of a call, with everything else that must happen because of it.
@@ -87,7 +89,7 @@ impl Guard {
             readable: Vec::new(),
             writable: Vec::new(),
             home: None,
-            contained: false,
+            contained: None,
         }
     }
 
@@ -186,9 +188,14 @@ impl Guard {
             folders: &folders,
             paths: &RealPaths,
             hook,
-            contained: self.contained,
+            contained: self.is_contained(&call),
         };
         with(&call, &situation)
+    }
+
+    fn is_contained(&self, call: &Call<'_>) -> bool {
+        call.tool == "Bash"
+            && self.contained.as_ref().is_some_and(|sandbox| sandbox.confines_call(call.input))
     }
 
     /// The folders of the run as they are now.

@@ -184,7 +184,7 @@ fn surround(program: &mut Command, job: &Job, plugin: Option<&PluginEnv>) {
     let cx = &job.cx;
     program
         .env_clear()
-        .envs(cx.world.env.iter())
+        .envs(cx.world.env.for_programs(false).iter())
         .env("CLAUDE_PROJECT_DIR", &cx.project_dir)
         .env("CLAUDE_CODE_SESSION_ID", &cx.common.session_id)
         .env("CLAUDE_PID", process::own_id().to_string())

@@ -14,7 +14,8 @@ use super::{LaunchError, LaunchRequest};
 use crate::authority::{Authority, Beginning, RealPaths, SettingsPlaces};
 use crate::catalog::Catalog;
 use crate::hooks::{HookPolicy, HookSource, Hooks};
-use crate::sandbox::{HostPattern, Network, Profile, Proxy, Sandbox, Support};
+use crate::sandbox::asked::{self, Ground, is_on};
+use crate::sandbox::{Network, Proxy, Sandbox, Support};
 use crate::world::World;
 
 /// The rules of settings and flags that count.
@@ -24,7 +25,7 @@ pub(super) fn rules(request: &LaunchRequest, catalog: &Catalog, world: &World) -
     let source = |by: &SetIn| {
         Arc::new(RuleSource {
             label: by.file.display().to_string().into(),
-            base: base(by, cwd),
+            base: asked::folder_of(by, cwd),
             cwd: cwd.clone(),
             home: home.clone(),
         })
@@ -69,17 +70,6 @@ pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &Worl
         managed_only: catalog.settings.managed_rules_only.is_some(),
         may_bypass: request.may_bypass && catalog.settings.bypass_disabled.is_none(),
     })
-}
-
-/// What `/x` in a rule starts at: the folder that the file belongs to.
-fn base(by: &SetIn, cwd: &Path) -> PathBuf {
-    let up = |steps: usize| by.file.ancestors().nth(steps).map(Path::to_owned);
-    let found = match by.layer {
-        Layer::Project | Layer::Local => up(2),
-        Layer::User | Layer::Managed => up(1),
-        Layer::Flag => None,
-    };
-    found.filter(|path| path.is_absolute()).unwrap_or_else(|| cwd.to_owned())
 }
 
 /// The working directories: where the session begins, and what flags and settings add.
@@ -159,8 +149,8 @@ pub(super) fn condition(
 #[derive(Debug, Default)]
 pub(super) struct Confinement {
     pub(super) sandbox: Option<Arc<Sandbox>>,
-    /// Whether settings take being confined for a yes to commands.
-    pub(super) allows_commands: bool,
+    /// The same, if settings take being confined for a yes to a command.
+    pub(super) allows_commands: Option<Arc<Sandbox>>,
     /// Where allowed hosts are reached through.
     _proxy: Option<Proxy>,
     /// The scratch folder, removed at the end.
@@ -182,16 +172,15 @@ pub(super) async fn confine(
     notes: &mut Vec<String>,
 ) -> Result<Confinement, LaunchError> {
     let settings = &catalog.settings.sandbox;
-    let is_on = |set: &Option<posse_core::settings::Set<bool>>| set.as_ref().is_some_and(|set| set.value);
-    let enabled = is_on(&settings.enabled);
+    let enabled = is_on(settings.enabled.as_ref());
     let readers = settings.read_only_agents.as_ref().map_or(ReadOnlyAgents::default(), |set| set.value);
     let reader = reader.filter(|_| readers != ReadOnlyAgents::Off);
     if !enabled && reader.is_none() {
         return Ok(Confinement::default());
     }
-    let must = (enabled && is_on(&settings.fail_if_unavailable))
+    let must = (enabled && is_on(settings.fail_if_unavailable.as_ref()))
         || (reader.is_some() && readers == ReadOnlyAgents::Require);
-    match build(settings, enabled, reader.is_some(), authority, world).await {
+    match build(settings, reader.is_some(), authority, world, notes).await {
         // What the sandbox cannot hold is for `posse doctor` to say; a run does not repeat it each time.
         Ok(confinement) => Ok(confinement),
         Err(why) if must => Err(LaunchError::Sandbox(why)),
@@ -205,78 +194,46 @@ pub(super) async fn confine(
 
 async fn build(
     settings: &SandboxSettings,
-    enabled: bool,
     reader: bool,
     authority: &Authority,
     world: &World,
+    notes: &mut Vec<String>,
 ) -> Result<Confinement, String> {
-    let scratch = tempfile::Builder::new()
-        .prefix("posse-scratch-")
-        .tempdir_in(world.temp_dir())
-        .map_err(|error| format!("no scratch folder can be made: {error}"))?;
-    let mut profile = if reader {
-        Profile::read_only(scratch.path())
-    } else {
-        Profile::workspace(authority.roots().to_vec(), scratch.path())
+    let scratch =
+        tempfile::Builder::new().prefix("posse-scratch-").tempdir_in(world.temp_dir()).map_err(|error| {
+            format!("no scratch folder can be made in {}: {error}", world.temp_dir().display())
+        })?;
+    let ground = Ground {
+        roots: &authority.roots(),
+        cwd: &world.cwd,
+        home: world.env.home(),
+        scratch: scratch.path(),
     };
-    let home = world.env.home().map(Path::to_owned);
-    let path = |text: &str| match (text.strip_prefix("~/"), &home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => {
-            world.cwd.join(text.strip_prefix("//").map_or(text, |rest| &text[text.len() - rest.len() - 1..]))
-        }
-    };
-    if enabled {
-        let existing = |list: &[(Box<str>, SetIn)]| {
-            list.iter().map(|(text, _)| path(text)).filter(|path| path.exists()).collect::<Vec<_>>()
-        };
-        if !reader {
-            profile.writable.extend(existing(&settings.allow_write));
-            if let Some(home) = &home {
-                profile = profile.with_home(home);
-            }
-        }
-        profile.protected.extend(existing(&settings.deny_write));
-        profile.unreadable.extend(existing(&settings.deny_read));
-        profile.local_sockets = settings.allow_all_unix_sockets.as_ref().is_some_and(|set| set.value);
-        profile = profile.with_network(network(settings));
-    }
+    let profile = asked::profile(settings, reader, ground, notes);
     // Looking for bubblewrap starts it; what only reads does not need it where the kernel can hold it.
     let plain = profile.protected.is_empty() && profile.unreadable.is_empty();
     let kernel = Support::of_kernel();
     let support = if plain && kernel.landlock > 0 { kernel } else { Support::probe(world).await };
     let proxy = match &profile.network {
         Network::Only(hosts) => Some(
-            Proxy::start(hosts.clone(), patterns(&settings.denied_domains))
+            Proxy::start(hosts.clone(), asked::denied_hosts(settings))
                 .await
                 .map_err(|error| format!("its proxy cannot start: {error}"))?,
         ),
         Network::Open | Network::Closed => None,
     };
-    let mut sandbox = Sandbox::new(profile, &support, &world.program).map_err(|error| error.to_string())?;
+    let sandbox = Sandbox::new(profile, &support, &world.program).map_err(|error| error.to_string())?;
+    let mut sandbox = sandbox.with_exits(asked::exits(settings, reader));
     if let Some(proxy) = &proxy {
         sandbox = sandbox.with_proxy(proxy.port());
     }
+    let sandbox = Arc::new(sandbox);
+    let is_a_yes =
+        is_on(settings.enabled.as_ref()) && settings.auto_allow_bash.as_ref().is_none_or(|set| set.value);
     Ok(Confinement {
-        sandbox: Some(Arc::new(sandbox)),
-        allows_commands: enabled && settings.auto_allow_bash.as_ref().is_none_or(|set| set.value),
+        allows_commands: is_a_yes.then(|| Arc::clone(&sandbox)),
+        sandbox: Some(sandbox),
         _proxy: proxy,
         _scratch: Some(scratch),
     })
-}
-
-/// With a sandbox, the hosts that settings name, and no others.
-fn network(settings: &SandboxSettings) -> Network {
-    let hosts = patterns(&settings.allowed_domains);
-    if settings.allowed_domains.iter().any(|domain| &**domain == "*") && settings.denied_domains.is_empty() {
-        Network::Open
-    } else if hosts.is_empty() {
-        Network::Closed
-    } else {
-        Network::Only(hosts)
-    }
-}
-
-fn patterns(domains: &[Box<str>]) -> Vec<HostPattern> {
-    domains.iter().map(|domain| HostPattern::new(domain)).collect()
 }

@@ -10,12 +10,13 @@ use super::LaunchRequest;
 use super::side::Side;
 use crate::ask::{Desk, SharedMode};
 use crate::catalog::Catalog;
+use crate::sandbox::Sandbox;
 use crate::tool::AnyTool;
 use crate::tool::builtin::ask_user_question::AskUserQuestion;
 use crate::tool::builtin::plan_mode::{EnterPlanMode, ExitPlanMode};
 use crate::tool::builtin::web_fetch::WebFetch;
 use crate::tool::builtin::web_search::WebSearch;
-use crate::tool::builtin::{self, task_list};
+use crate::tool::builtin::{self, Bash, task_list};
 
 /// What some tools need somebody else for.
 pub(super) struct Connected<'a> {
@@ -29,6 +30,8 @@ pub(super) struct Connected<'a> {
     pub(super) desk: &'a Desk,
     /// The mode that planning changes.
     pub(super) mode: &'a SharedMode,
+    /// What confines commands.
+    pub(super) sandbox: Option<&'a Sandbox>,
 }
 
 /// Tools that need a person: without one they are not offered.
@@ -42,7 +45,7 @@ fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
         None => WebFetch::default(),
     };
     let search = connected.search.map(|side| WebSearch::new(Arc::new(side)));
-    let Connected { desk, mode, .. } = connected;
+    let Connected { desk, mode, sandbox, .. } = connected;
     let person: [Arc<dyn AnyTool>; 3] = [
         Arc::new(AskUserQuestion::new(desk.clone())),
         Arc::new(EnterPlanMode::new(mode.clone())),
@@ -50,6 +53,7 @@ fn connected(connected: Connected<'_>) -> Vec<Arc<dyn AnyTool>> {
     ];
     let mut own: Vec<Arc<dyn AnyTool>> =
         tasks.into_iter().chain(person).chain([Arc::new(fetch) as Arc<dyn AnyTool>]).collect();
+    own.extend(sandbox.map(|sandbox| Arc::new(Bash::confined(sandbox)) as Arc<dyn AnyTool>));
     own.extend(search.map(|search| Arc::new(search) as Arc<dyn AnyTool>));
     let place =
         |tool: Arc<dyn AnyTool>| own.iter().find(|mine| mine.name() == tool.name()).cloned().unwrap_or(tool);

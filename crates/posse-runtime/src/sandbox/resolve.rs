@@ -20,8 +20,13 @@ pub(super) struct Resolved {
     pub(super) weaknesses: Vec<String>,
 }
 
-/// Resolves all paths. With mounts, something protected must exist to be mounted over; folders are made for that.
-pub(super) fn resolve(profile: &Profile, with_mounts: bool) -> Result<Resolved, SandboxError> {
+/// Resolves all paths. With mounts, something protected must exist to be mounted over; folders are made for that, or, if
+/// nothing may be made, taken for made.
+pub(super) fn resolve(
+    profile: &Profile,
+    with_mounts: bool,
+    may_make: bool,
+) -> Result<Resolved, SandboxError> {
     let real = |path: &PathBuf| {
         let folder = |source| SandboxError::Folder { path: path.display().to_string(), source };
         path.canonicalize().map_err(folder)
@@ -33,7 +38,8 @@ pub(super) fn resolve(profile: &Profile, with_mounts: bool) -> Result<Resolved, 
     writable.push(scratch.clone());
     let writable = outermost(writable);
 
-    let mut guard = Guard { with_mounts, protected: Vec::new(), uncreated: Vec::new(), linked: Vec::new() };
+    let mut guard =
+        Guard { with_mounts, may_make, protected: Vec::new(), uncreated: Vec::new(), linked: Vec::new() };
     for path in &profile.protected {
         // As it is written, so that a link on the way is noticed; else wherever it leads to.
         let as_written = roots.iter().find_map(|(written, real)| {
@@ -78,6 +84,7 @@ fn weaknesses(uncreated: &[PathBuf], linked: &[PathBuf]) -> Vec<String> {
 
 struct Guard {
     with_mounts: bool,
+    may_make: bool,
     protected: Vec<PathBuf>,
     uncreated: Vec<PathBuf>,
     linked: Vec<PathBuf>,
@@ -117,7 +124,8 @@ impl Guard {
         let Some(first) = first.map(|name| existing.join(name)) else { return };
         let is_hooks = path.ends_with(".git/hooks");
         let is_a_folder = first != path && !first.ends_with(".git");
-        if (is_hooks && first == path || is_a_folder) && std::fs::create_dir(&first).is_ok() {
+        let makes = || !self.may_make || std::fs::create_dir(&first).is_ok();
+        if (is_hooks && first == path || is_a_folder) && makes() {
             self.protected.push(first);
         } else if !self.protected.iter().any(|done| path.starts_with(done)) {
             self.uncreated.push(path.to_owned());

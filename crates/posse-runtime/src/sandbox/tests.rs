@@ -85,7 +85,7 @@ fn paths_are_resolved_once_and_without_links() {
     std::os::unix::fs::symlink(place.path("q"), place.path("p/.claude")).unwrap();
     let mut profile = Profile::workspace([place.path("link"), place.path("p/.git")], place.path("scratch"));
     profile.unreadable = vec![place.path("q"), place.path("missing")];
-    let found = resolve::resolve(&profile, true).unwrap();
+    let found = resolve::resolve(&profile, true, true).unwrap();
     assert_eq!(found.writable, [place.path("p"), place.path("scratch")]);
     assert_eq!(found.unreadable, [place.path("q")]);
     // Beside those of the project itself: what would be protected in `.git`, taken for a project of its own.
@@ -101,7 +101,7 @@ fn what_is_protected_is_found_under_another_name() {
     std::os::unix::fs::symlink(place.path("."), place.path("other")).unwrap();
     let mut profile = place.worker();
     profile.protected = vec![place.path("other/p/.git/config"), place.path("q/elsewhere")];
-    let found = resolve::resolve(&profile, true).unwrap();
+    let found = resolve::resolve(&profile, true, true).unwrap();
     assert_eq!(found.protected, [place.path("p/.git/config")]);
 }
 
@@ -109,12 +109,12 @@ fn what_is_protected_is_found_under_another_name() {
 fn what_is_protected_and_missing_gets_an_empty_folder_or_is_named() {
     let place = Place::new();
     std::fs::remove_dir(place.path("p/.git/hooks")).unwrap();
-    let found = resolve::resolve(&place.worker(), true).unwrap();
+    let found = resolve::resolve(&place.worker(), true, true).unwrap();
     assert!(place.path("p/.git/hooks").is_dir() && place.path("p/.claude").is_dir());
     assert_eq!(found.protected, ["p/.claude", "p/.git/config", "p/.git/hooks"].map(|name| place.path(name)));
     assert!(found.weaknesses[0].contains("p/.mcp.json"), "{:?}", found.weaknesses);
     // Without mounts nothing is made.
     let place = Place::new();
-    resolve::resolve(&place.worker(), false).unwrap();
+    resolve::resolve(&place.worker(), false, true).unwrap();
     assert!(!place.path("p/.claude").exists());
 }

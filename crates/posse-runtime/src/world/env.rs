@@ -3,6 +3,47 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The switch for leaving credentials out.
+const SCRUB: &str = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB";
+/// Beginnings of names that belong to model providers and clouds.
+const PROVIDERS: &[&str] = &[
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "CEREBRAS_",
+    "CLAUDE_CODE_",
+    "COHERE_",
+    "DEEPSEEK_",
+    "FIREWORKS_",
+    "GEMINI_",
+    "GOOGLE_",
+    "GROQ_",
+    "HF_",
+    "HUGGINGFACE_",
+    "HUGGING_FACE_",
+    "MISTRAL_",
+    "OPENAI_",
+    "OPENROUTER_",
+    "PERPLEXITY_",
+    "REPLICATE_",
+    "TOGETHER_",
+    "VERTEX_",
+    "XAI_",
+];
+/// Words in names of what is secret.
+const SECRETS: &[&str] =
+    &["CREDENTIAL", "HEADERS", "KEY", "PASSWORD", "SECRET", "TOKEN", "PROFILE", "IDENTITY", "CERTIFICATE"];
+
+/// Whether a variable lets its holder act as the user at a model provider or a cloud. Others, such as `GITHUB_TOKEN`, are
+/// what commands are given them for.
+fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let has_word = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    // Limits such as CLAUDE_CODE_MAX_OUTPUT_TOKENS are numbers of tokens.
+    let counts = name.ends_with("_TOKENS");
+    PROVIDERS.iter().any(|provider| name.starts_with(provider)) && has_word(SECRETS) && !counts
+}
+
 /// Environment variables.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
@@ -40,6 +81,18 @@ impl Env {
         Self { vars }
     }
 
+    /// What programs get that an agent or a hook starts. With `CLAUDE_CODE_SUBPROCESS_ENV_SCRUB` the credentials of model
+    /// providers and clouds are left out; where it says neither yes nor no, `scrub` decides.
+    pub fn for_programs(&self, scrub: bool) -> Self {
+        let scrubs = match self.get(SCRUB) {
+            Some(_) => self.is_on(SCRUB),
+            None => scrub,
+        };
+        let mut vars = self.vars.clone();
+        vars.retain(|name, _| !scrubs || !is_credential(name));
+        Self { vars }
+    }
+
     /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.vars.iter().map(|(name, value)| (name.as_str(), value.as_str()))
@@ -50,3 +103,6 @@ impl Env {
         self.get("HOME").map(Path::new)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 
 use self::follow::{Bounds, End};
 use self::shell::Shell;
+use crate::sandbox::{LEAVE, Sandbox, asks_to_leave};
 use crate::tool::capture::{Capture, Spool, Stream};
-use crate::tool::{TaskKind, Tool, ToolCx, ToolOutput, lenient};
+use crate::tool::{TaskKind, Tool, ToolCx, ToolOutput, lenient, schema};
 use crate::world::Env;
 
 /// Characters of output a model reads, unless `BASH_MAX_OUTPUT_LENGTH` says otherwise.
@@ -60,11 +61,22 @@ Never force-push, reset, amend what is pushed, skip hooks or change the configur
 pub struct Bash {
     /// Bytes of output after which a command is stopped.
     flood: u64,
+    /// What is said of the sandbox, if there is one.
+    confined: Option<String>,
+    /// Whether a command may ask to run outside of it.
+    can_be_left: bool,
 }
 
 impl Default for Bash {
     fn default() -> Self {
-        Self { flood: 1024 * 1024 * 1024 }
+        Self { flood: 1024 * 1024 * 1024, confined: None, can_be_left: false }
+    }
+}
+
+impl Bash {
+    /// For a run whose commands are confined: the model is told by what.
+    pub fn confined(sandbox: &Sandbox) -> Self {
+        Self { confined: Some(sandbox.told()), can_be_left: sandbox.can_be_left(), ..Self::default() }
     }
 }
 
@@ -85,6 +97,14 @@ pub struct Input {
     #[serde(default, deserialize_with = "lenient::switch")]
     #[schemars(with = "bool")]
     run_in_background: Option<bool>,
+    /// Run it outside of the sandbox. Only where it cannot work inside; the user decides.
+    #[serde(default, rename = "dangerouslyDisableSandbox", deserialize_with = "leaves")]
+    #[schemars(with = "bool")]
+    leaves: bool,
+}
+
+fn leaves<'de, D: serde::Deserializer<'de>>(input: D) -> Result<bool, D::Error> {
+    Value::deserialize(input).map(|value| asks_to_leave(&value))
 }
 
 impl Tool for Bash {
@@ -92,7 +112,18 @@ impl Tool for Bash {
     type Input = Input;
 
     fn description(&self) -> String {
-        DESCRIPTION.to_owned()
+        match &self.confined {
+            None => DESCRIPTION.to_owned(),
+            Some(confined) => format!("{DESCRIPTION}\n\n{confined}"),
+        }
+    }
+
+    fn input_schema(&self) -> Value {
+        let mut schema = schema::<Input>();
+        if let Some(inputs) = schema["properties"].as_object_mut().filter(|_| !self.can_be_left) {
+            inputs.remove(LEAVE);
+        }
+        schema
     }
 
     fn runs_alone(&self, _input: &Input) -> bool {
@@ -100,7 +131,7 @@ impl Tool for Bash {
     }
 
     async fn run(&self, input: Input, cx: &ToolCx) -> ToolOutput {
-        let Input { command, timeout, description, run_in_background } = input;
+        let Input { command, timeout, description, run_in_background, leaves } = input;
         if command.trim().is_empty() {
             return ToolOutput::error("The command is empty.");
         }
@@ -111,7 +142,8 @@ impl Tool for Bash {
             Ok(found) => found,
             Err(text) => return ToolOutput::error(text),
         };
-        let shell = match Shell::start(&command, &folder, cx) {
+        let sandbox = cx.sandbox.as_deref().filter(|sandbox| sandbox.confines(&command, leaves));
+        let shell = match Shell::start(&command, &folder, sandbox, cx) {
             Ok(shell) => shell,
             Err(error) => return ToolOutput::error(format!("The command could not be started: {error}")),
         };
@@ -119,12 +151,26 @@ impl Tool for Bash {
             background(&command, description, shell, cx).await
         } else {
             let time = time_limit(timeout, &cx.world.env);
-            foreground(&command, shell, &Bounds { stop: &cx.stop, time, flood: self.flood }, cx).await
+            let bounds = Bounds { stop: &cx.stop, time, flood: self.flood };
+            let mut output = foreground(&command, shell, &bounds, cx).await;
+            if let Some(sandbox) = sandbox.filter(|_| output.is_error) {
+                explain(&mut output, sandbox);
+            }
+            output
         };
         if let Some(note) = note {
             output.content.insert(0, Content::Text(note));
         }
         output
+    }
+}
+
+/// Adds why a command failed, if the sandbox may be why.
+fn explain(output: &mut ToolOutput, sandbox: &Sandbox) {
+    if let Some(Content::Text(text)) = output.content.last_mut()
+        && let Some(why) = sandbox.on_failure(text)
+    {
+        *text = format!("{text}\n{why}");
     }
 }
 

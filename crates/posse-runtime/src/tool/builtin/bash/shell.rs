@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 use tokio::process::Command;
 
 use super::pipes::Pipes;
-use crate::sandbox::Wrapped;
+use crate::sandbox::{Sandbox, Wrapped};
 use crate::tool::ToolCx;
 use crate::world::process::{Tree, command};
 use crate::world::{Env, World};
@@ -56,28 +56,33 @@ impl LastFolder {
 }
 
 impl Shell {
-    /// Starts a command in a folder.
-    pub(super) fn start(text: &str, folder: &Path, cx: &ToolCx) -> std::io::Result<Self> {
+    /// Starts a command in a folder, in a sandbox if there is one.
+    pub(super) fn start(
+        text: &str,
+        folder: &Path,
+        sandbox: Option<&Sandbox>,
+        cx: &ToolCx,
+    ) -> std::io::Result<Self> {
         let world: &World = &cx.world;
         // Without a place for the file the command still runs; only `cd` is forgotten.
-        let file = temporary(cx).ok();
+        let file = temporary(sandbox, cx).ok();
         let hook_lines = cx.env_file.as_deref().filter(|path| path.is_file());
         let before =
             hook_lines.map(|path| format!(". {}; ", quote(&path.to_string_lossy()))).unwrap_or_default();
         let mut script = format!("{before}{}", script(text, file.as_ref().map(NamedTempFile::path)));
         let mut too_long = None;
         if script.len() > LONGEST_ARGUMENT {
-            let mut long = temporary(cx)?;
+            let mut long = temporary(sandbox, cx)?;
             long.write_all(text.as_bytes())?;
             let run = format!(". {}", quote(&long.path().to_string_lossy()));
             script = format!("{before}{}", wrap(&run, file.as_ref().map(NamedTempFile::path)));
             too_long = Some(long);
         }
         let program = find(&world.env);
-        let (mut command, more_env) = prepare(&program, &["-c", &script], folder, cx)?;
+        let (mut command, more_env) = prepare(&program, &["-c", &script], folder, sandbox)?;
         command
             .env_clear()
-            .envs(world.env.iter())
+            .envs(world.env.for_programs(sandbox.is_some_and(Sandbox::is_read_only)).iter())
             .envs(more_env)
             .env("CLAUDECODE", "1")
             // An editor nobody can see would wait for ever.
@@ -90,9 +95,14 @@ impl Shell {
     }
 }
 
-/// A program with its arguments, confined if the run is.
-fn prepare(program: &Path, args: &[&str], folder: &Path, cx: &ToolCx) -> std::io::Result<Prepared> {
-    let Some(sandbox) = &cx.sandbox else {
+/// A program with its arguments, confined if it is to be.
+fn prepare(
+    program: &Path,
+    args: &[&str],
+    folder: &Path,
+    sandbox: Option<&Sandbox>,
+) -> std::io::Result<Prepared> {
+    let Some(sandbox) = sandbox else {
         let mut command = command(program, folder);
         // Its messages begin with its name, which is not where it was found.
         command.arg0(program.file_name().unwrap_or(program.as_os_str())).args(args);
@@ -107,9 +117,9 @@ fn prepare(program: &Path, args: &[&str], folder: &Path, cx: &ToolCx) -> std::io
 /// A command, and what to add to its environment.
 type Prepared = (Command, Vec<(String, OsString)>);
 
-fn temporary(cx: &ToolCx) -> std::io::Result<NamedTempFile> {
+fn temporary(sandbox: Option<&Sandbox>, cx: &ToolCx) -> std::io::Result<NamedTempFile> {
     let in_folder = |folder: &Path| tempfile::Builder::new().prefix("posse-").tempfile_in(folder);
-    if let Some(sandbox) = &cx.sandbox {
+    if let Some(sandbox) = sandbox {
         // The only place a confined shell can always write to.
         return in_folder(sandbox.scratch());
     }
