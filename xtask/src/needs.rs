@@ -8,7 +8,7 @@ pub(crate) struct Need {
     pub(crate) what: &'static str,
     /// Is it there and usable?
     pub(crate) check: fn(&Shell) -> bool,
-    /// Gets it, under the target folder so that nothing outside the project changes; or says what to do by hand.
+    /// Gets it, under the target folder where that is possible; or says what to do by hand.
     pub(crate) install: fn(&Shell) -> Result<(), String>,
 }
 
@@ -26,6 +26,11 @@ pub(crate) fn ensure(shell: &Shell, needs: &[Need]) -> Result<(), String> {
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(missing.join("\nerror: ")) }
+}
+
+/// What a task does better with and can do without: got if it can be, else said, with what is lost.
+pub(crate) fn wish(shell: &Shell, need: &Need, lost: &str) -> Result<(), String> {
+    ensure(shell, std::slice::from_ref(need)).map_err(|problem| format!("{problem}; {lost}"))
 }
 
 #[cfg(test)]

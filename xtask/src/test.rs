@@ -34,6 +34,32 @@ const NEEDS: &[Need] = &[
     },
 ];
 
+/// One half of the sandbox. It makes namespaces, so it must come from the system and may not work in a container.
+const BUBBLEWRAP: Need = Need {
+    what: "bubblewrap",
+    check: |shell| {
+        let trial = ["--ro-bind", "/", "/", "--dev", "/dev", "--", "/bin/sh", "-c", ":"];
+        let user = std::iter::once("--unshare-user").chain(trial);
+        shell.works(shell.command("bwrap").args(trial)) || shell.works(shell.command("bwrap").args(user))
+    },
+    install: |shell| {
+        let by_hand = || Err("`apt install bubblewrap`, or the package of that name elsewhere".to_owned());
+        let is_root = shell.works(shell.command("sh").args(["-c", "test \"$(id -u)\" = 0"]));
+        if shell.works(shell.command("bwrap").arg("--version")) {
+            return Err("it is installed and may not make namespaces here".to_owned());
+        }
+        if !is_root || !shell.works(shell.command("apt-get").arg("--version")) {
+            return by_hand();
+        }
+        let install = ["install", "--yes", "--no-install-recommends", "bubblewrap"];
+        if shell.works(shell.command("apt-get").args(install)) {
+            return Ok(());
+        }
+        shell.works(shell.command("apt-get").arg("update"));
+        if shell.works(shell.command("apt-get").args(install)) { Ok(()) } else { by_hand() }
+    },
+};
+
 /// Python packages of the tests live under the target folder.
 fn python_packages(shell: &Shell) -> PathBuf {
     shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs/python")
@@ -47,6 +73,12 @@ fn python(shell: &Shell) -> Command {
 
 pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     needs::ensure(shell, NEEDS)?;
+    if cfg!(target_os = "linux")
+        && let Err(problem) =
+            needs::wish(shell, &BUBBLEWRAP, "attempts to escape from private mounts are skipped")
+    {
+        shell.note(&problem);
+    }
 
     // First, because they are few: what the command ends with should be the tests that count.
     if filters.is_empty() {

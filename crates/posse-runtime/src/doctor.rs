@@ -2,6 +2,8 @@
 //!
 //! Each check is one line: a state, a finding, a remedy. Knows where to look; refuses to mend anything itself.
 
+mod sandbox;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,25 +89,13 @@ pub async fn examine(world: &World, options: &CatalogOptions, offline: bool) -> 
     checks.push(program("tmux", State::Note, "only teams in panes need it", &env));
     match &loaded {
         Ok(catalog) => {
-            checks.push(sandbox(catalog));
+            checks.extend(sandbox::checks(catalog, world).await);
             checks.extend([settings(catalog), agents(catalog), trust(catalog)]);
         }
         Err(error) => checks.push(not_loaded(error)),
     }
     checks.extend(mcp_servers(&layout, &env));
     checks
-}
-
-/// What the system offers to hold commands back. The one place to connect a probe to.
-fn sandbox(catalog: &Catalog) -> Check {
-    match &catalog.settings.sandbox.enabled {
-        Some(set) if set.value => {
-            let text =
-                format!("wanted by {}; whether this system has one was not tried", set.by.file.display());
-            Check::new("sandbox", State::Skipped, text)
-        }
-        Some(_) | None => Check::new("sandbox", State::Skipped, "not switched on"),
-    }
 }
 
 fn config_folder(layout: &Layout) -> Check {

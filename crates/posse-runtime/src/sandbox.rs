@@ -78,6 +78,7 @@ pub struct Sandbox {
     proxy: Option<u16>,
     exits: Exits,
     weaknesses: Vec<String>,
+    costs: Vec<String>,
 }
 
 /// A command to run instead of another.
@@ -129,6 +130,7 @@ impl Sandbox {
             local_sockets: profile.local_sockets,
         };
         weaknesses.extend(known_weaknesses(&profile, support, &order));
+        let costs = known_costs(&order);
         let mounts = match how {
             How::Kernel => None,
             How::Mounts { path, own_user } => {
@@ -144,7 +146,7 @@ impl Sandbox {
         };
         let network = profile.network;
         let exits = Exits::default();
-        Ok(Self { scratch, network, order, mounts, posse, proxy: None, exits, weaknesses })
+        Ok(Self { scratch, network, order, mounts, posse, proxy: None, exits, weaknesses, costs })
     }
 
     /// The same, with a proxy at this port of this machine. Only [`Network::Only`] uses it.
@@ -161,9 +163,14 @@ impl Sandbox {
         &self.scratch
     }
 
-    /// What a command may do although the profile would not have it, or may not although it should: in words.
+    /// What a command may do although the profile would not have it: in words.
     pub fn weaknesses(&self) -> &[String] {
         &self.weaknesses
+    }
+
+    /// What it may not do although it should.
+    pub fn costs(&self) -> &[String] {
+        &self.costs
     }
 
     /// Whether nothing but the scratch folder changes.
@@ -262,21 +269,12 @@ fn known_weaknesses(profile: &Profile, support: &Support, order: &Order) -> Vec<
     };
     let mounts = order.private_dev;
     add(
-        !mounts && !order.protected.is_empty(),
-        "without bubblewrap nothing new can be made in the folders that lead to a protected file, \
-         such as the top of the project and its .git",
-    );
-    add(
         !mounts && !order.unreadable.is_empty(),
         "without bubblewrap the names in unreadable folders can be listed, and new files beside them cannot be read",
     );
     add(
         !mounts && !profile.is_read_only(),
         "without bubblewrap permissions, owners and times of the user's files can be changed everywhere",
-    );
-    add(
-        order.freeze_metadata,
-        "without bubblewrap permissions and times cannot be changed in the scratch folder either",
     );
     add(
         order.landlock && !mounts && support.landlock < GUARDS_SIGNALS,
@@ -294,6 +292,20 @@ fn known_weaknesses(profile: &Profile, support: &Support, order: &Order) -> Vec<
         profile.local_sockets,
         "a command can ask other programs of the user to act for it, by their sockets",
     );
+    found
+}
+
+/// What is refused with it, for want of better means.
+fn known_costs(order: &Order) -> Vec<String> {
+    let mut found = Vec::new();
+    if !order.private_dev && !order.protected.is_empty() {
+        let text = "without bubblewrap nothing new can be made in the folders that lead to a protected file, \
+                    such as the top of the project and its .git";
+        found.push(text.to_owned());
+    }
+    if order.freeze_metadata {
+        found.push("permissions and times cannot be changed in the scratch folder either".to_owned());
+    }
     found
 }
 

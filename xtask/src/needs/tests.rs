@@ -22,3 +22,15 @@ fn everything_missing_is_named_at_once() {
         "tea is missing: put the kettle on\nerror: a cup was installed and still does not work"
     );
 }
+
+#[test]
+fn a_wish_says_what_is_lost_without_it() {
+    let shell = Shell::at_project_root();
+    let sugar = Need { what: "sugar", check: |_| false, install: |_| Err("buy some".to_owned()) };
+    assert_eq!(
+        wish(&shell, &sugar, "the tea is plain"),
+        Err("sugar is missing: buy some; the tea is plain".to_owned())
+    );
+    let air = Need { what: "air", check: |_| true, install: |_| Err("must not be called".to_owned()) };
+    assert_eq!(wish(&shell, &air, ""), Ok(()));
+}

@@ -176,6 +176,7 @@ pub fn env_needs_trust(name: &str) -> bool {
         "REQUESTS_CA_BUNDLE",
         "CLAUDE_CONFIG_DIR",
         "CLAUDE_ENV_FILE",
+        "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB",
         "MAKEFLAGS",
         "CC",
         "CXX",

@@ -20,7 +20,7 @@ use super::signals::interrupts;
 use super::{load_failure, talk};
 use crate::args::{OutputFormat, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
-use crate::render::stream::{Stream, TurnEnd};
+use crate::render::stream::{Stream, TurnEnd, refused};
 use crate::render::transcript::Transcript;
 use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
@@ -41,10 +41,24 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     };
     let init_only = args.init_only;
     let request = request(args, world)?;
+    let asked = match &request.session {
+        SessionChoice::NewWith(id) | SessionChoice::Resume { id, fork: _ } => Some(id.clone()),
+        SessionChoice::New | SessionChoice::Continue { .. } => None,
+    };
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
-        let launched =
-            launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
+        let launched = match launch(&world, request).await {
+            Ok(launched) => launched,
+            Err(error) => {
+                if let (OutputFormat::StreamJson, Some(session)) =
+                    (format, refused_session(&error, asked, &world))
+                {
+                    writeln!(terminal.out, "{}", refused(&error.to_string(), &session, &world))?;
+                    terminal.out.flush()?;
+                }
+                return Err(Error::Failure(launch_failure(&error)));
+            }
+        };
         if init_only {
             return initialised(&launched, terminal).await;
         }
@@ -54,6 +68,21 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
             OutputFormat::StreamJson => as_json(launched, prompt, true, show, terminal).await,
         }
     })
+}
+
+/// The session that a program on the other end hears of when it is refused; other errors are only for standard error.
+fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) -> Option<String> {
+    match error {
+        LaunchError::Sandbox(_) | LaunchError::Session(SessionError::NotFound(_) | SessionError::Nothing) => {
+            Some(asked.unwrap_or_else(|| world.ids.uuid()))
+        }
+        LaunchError::Load(_)
+        | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_))
+        | LaunchError::Script(_)
+        | LaunchError::NoAgent { .. }
+        | LaunchError::Schema(_)
+        | LaunchError::Unwritable { .. } => None,
+    }
 }
 
 /// `--init-only`: the hooks have run; that was all.
@@ -271,8 +300,9 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }
-        LaunchError::Sandbox(_) => Failure::new(error.to_string())
-            .hint("`posse doctor` says what is missing; without it, set sandbox.failIfUnavailable to false"),
+        LaunchError::Sandbox(_) => Failure::new(error.to_string()).hint(
+            "`posse doctor` says what is missing; settings demand it (failIfUnavailable, readOnlyAgents)",
+        ),
         LaunchError::Script(_) | LaunchError::Schema(_) | LaunchError::Unwritable { .. } => {
             Failure::new(error.to_string())
         }

@@ -290,6 +290,27 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
     }
 }
 
+/// The end of a session that never began, for programs that wait for one.
+pub fn refused(why: &str, session: &str, world: &World) -> Value {
+    json!({
+        "type": "result",
+        "subtype": "error_during_execution",
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "is_error": true,
+        "num_turns": 0,
+        "stop_reason": null,
+        "session_id": session,
+        "total_cost_usd": 0,
+        "usage": wire::usage(&posse_core::message::Usage::default()),
+        "modelUsage": {},
+        "permission_denials": [],
+        "uuid": world.ids.uuid(),
+        "errors": [why],
+        "result_index": 0,
+    })
+}
+
 /// A failed request in words.
 pub fn prose(failure: &Failure) -> String {
     let mut text = match failure.status {

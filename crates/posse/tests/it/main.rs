@@ -2,6 +2,8 @@
 
 mod agents;
 mod config;
+#[cfg(target_os = "linux")]
+mod confined;
 mod docs;
 mod doctor;
 mod explain;

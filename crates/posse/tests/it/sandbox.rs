@@ -45,7 +45,7 @@ fn support() -> Support {
 }
 
 /// What the machine has, or why there is nothing to test.
-fn support_or_say(test: &str) -> Option<Support> {
+pub(crate) fn support_or_say(test: &str) -> Option<Support> {
     let support = support();
     let usable = support.seccomp && (support.landlock >= 3 || matches!(support.bwrap, Bwrap::Works { .. }));
     if !usable || !has("python3") {
@@ -81,7 +81,7 @@ impl Place {
 
     /// With a process outside if the attempt knows of one; starting it takes longer than most attempts.
     fn for_way(way: &Way) -> Self {
-        let words = ["keeper", "KEEPER", "sockets", "tcp", "udp", "TCP"];
+        let words = ["keeper", "KEEPER", "sockets", "tcp", "udp", "TCP", "TERMINAL"];
         if words.iter().any(|word| way.attempt.contains(word)) { Self::new() } else { Self::without_keeper() }
     }
 
@@ -385,5 +385,33 @@ fn settings_of_the_kernel_are_not_written() {
         let sandbox = Sandbox::new(reader(&place), &support, POSSE).expect("a sandbox");
         let said = place.attempt(&way, Some(&sandbox));
         assert!(said.starts_with("exit status: 1 bash"), "{said} {support:?}");
+    }
+}
+
+/// Folders whose files others run, on the machine itself. Only tried confined; the name is one that nobody runs, and an
+/// escape is cleaned up.
+#[test]
+fn folders_others_run_from_are_not_written() {
+    use rustix::fs::{Access, access};
+    let Some(support) = support_or_say("folders others run from") else { return };
+    let folders = [
+        "/etc/cron.d",
+        "/var/spool/cron",
+        "/var/spool/cron/crontabs",
+        "/etc/profile.d",
+        "/etc/systemd/system",
+    ];
+    let open_to_us = |folder: &&str| access(*folder, Access::WRITE_OK).is_ok();
+    let place = Place::without_keeper();
+    for folder in folders.into_iter().filter(open_to_us) {
+        let file = Path::new(folder).join(".posse-escape");
+        let attempt: &'static str = Box::leak(format!(": > {}", file.display()).into_boxed_str());
+        let way = Way { name: "", with: With::Shell, needs: Needs::Root, attempt };
+        for support in kinds_for_readers(&support) {
+            let sandbox = Sandbox::new(reader(&place), &support, POSSE).expect("a sandbox");
+            let said = place.attempt(&way, Some(&sandbox));
+            let escaped = std::fs::remove_file(&file).is_ok();
+            assert!(!escaped && said.starts_with("exit status: 1 bash"), "{folder}: {said} {support:?}");
+        }
     }
 }

@@ -69,6 +69,9 @@ pub(super) const SELDOM_POSSIBLE: &[&str] = &[
     "memory by process_vm_writev",
     "ptrace",
     "descriptor of another",
+    "typing for another",
+    "netlink",
+    "raw packet",
     "tcp by the other family",
     "tcp by many ways",
     "tcp by its first bytes",
@@ -199,6 +202,14 @@ os.write(fd, b'x')",
         "by the loader",
         "for l in /lib64/ld-linux* /lib/ld-*; do test -e $l && $l /bin/sh -c ': > new'; done",
     ),
+    using(
+        &["cc"],
+        "preloaded library",
+        "
+echo 'int open(const char*, int, ...); __attribute__((constructor)) void f(void) { open(\"new\", 0101, 0600); }' > $TMPDIR/a.c
+cc -shared -fPIC -o $TMPDIR/a.so $TMPDIR/a.c; test -s $TMPDIR/a.so || echo 'posse: nothing to preload'
+LD_PRELOAD=$TMPDIR/a.so /bin/true",
+    ),
     root("another user", "su root -c \": > $PWD/new\""),
     py(
         "orphan",
@@ -266,6 +277,13 @@ fd = libc.syscall(438, libc.syscall(434, keeper, 0), held, 0)
 check(fd)
 os.write(fd, b'x')",
     ),
+    py(
+        "typing for another",
+        "
+import fcntl, termios
+terminal = os.open(os.environ['TERMINAL'], os.O_RDONLY | os.O_NOCTTY)
+fcntl.ioctl(terminal, termios.TIOCSTI, b'x')",
+    ),
     py("local socket", "socket.socket(socket.AF_UNIX).connect(sockets + '/stream')"),
     py(
         "local datagram",
@@ -300,6 +318,13 @@ s.connect(('127.0.0.1', tcp))",
         "
 s = socket.socket(socket.AF_INET)
 s.sendto(b'GET', 0x20000000, ('127.0.0.1', tcp))",
+    ),
+    py("netlink", "socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 2).sendto(bytes(16), (keeper, 0))"),
+    root_py(
+        "raw packet",
+        "
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
+s.sendto(struct.pack('!HHHH', 9, udp, 9, 0) + b'x', ('127.0.0.1', 0))",
     ),
     sh("tcp by the shell", "exec 3<>/dev/tcp/127.0.0.1/$TCP"),
 ];

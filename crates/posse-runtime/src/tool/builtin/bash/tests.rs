@@ -246,7 +246,8 @@ async fn long_output_is_shortened_and_kept() {
 async fn a_flood_is_stopped() {
     let bench = Bench::new();
     for command in ["yes", "yes & sleep 0.05"] {
-        let answer = bench.run(&Bash { flood: 1_000_000, ..Bash::default() }, json!({ "command": command })).await;
+        let answer =
+            bench.run(&Bash { flood: 1_000_000, ..Bash::default() }, json!({ "command": command })).await;
         assert!(answer.is_error);
         assert!(answer.text.starts_with("Command was stopped: it printed more than 1000000 bytes\ny\n"));
         assert_eq!(bench.running(), 0);
