@@ -9,6 +9,7 @@ mod decide;
 mod folders;
 mod mode;
 mod path;
+mod reach;
 mod rule;
 mod suggest;
 mod update;

@@ -56,7 +56,9 @@ impl CommandPattern {
 
     /// Whether the pattern is the whole command line, to the letter.
     pub(super) fn is_exactly(&self, source: &str) -> bool {
-        !self.open_end && self.pieces.len() == 1 && &*self.text == source.trim()
+        // A blank to a shell is less than a blank to Unicode.
+        let source = source.trim_matches([' ', '\t', '\n']);
+        !self.open_end && self.pieces.len() == 1 && &*self.text == source
     }
 
     pub(super) fn fits(&self, words: &[Word]) -> Fit {

@@ -1,6 +1,6 @@
 //! The decision.
 
-use crate::shell::{self, Run, Script, Word};
+use crate::shell::{self, Run, Script};
 use crate::tools::{Limit, Scope};
 
 use super::call::{Call, Deed};
@@ -8,6 +8,10 @@ use super::command::{CommandPattern, Fit};
 use super::path::PathIndexBuilder;
 use super::rule::{Rule, RuleSet};
 use super::{Behavior, Folders, Mode, Paths, Place, RuleSource, protected};
+
+mod commands;
+
+use commands::{has_harmless_variables, is_sink};
 
 /// What a call is judged by.
 #[derive(Clone, Copy)]
@@ -239,18 +243,6 @@ struct Judged<'a> {
     at: &'a Situation<'a>,
 }
 
-/// Devices that swallow or give, whatever is written to them.
-const SINKS: &[&str] = &[
-    "/dev/null",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/stdin",
-    "/dev/fd/1",
-    "/dev/fd/2",
-    "/dev/tty",
-    "/dev/zero",
-];
-
 impl<'a> Judged<'a> {
     fn rules(&self) -> &'a RuleSet {
         self.at.rules
@@ -299,31 +291,6 @@ impl<'a> Judged<'a> {
             | Deed::Harmless
             | Deed::Other => None,
         })
-    }
-
-    fn run_rule_against(&self, behavior: Behavior, run: &Run) -> Option<&'a Rule> {
-        let rules = self.rules();
-        if let (Fit::Yes, Some(rule)) = rules.about_run(behavior, run) {
-            return Some(rule);
-        }
-        let seen = |changes: bool, path: &str| {
-            let places = self.places(run, path).unwrap_or_else(|| vec![self.place(path)]);
-            places.iter().find_map(|place| rules.about_place(behavior, "Bash", changes, place))
-        };
-        let redirected = run.redirects.iter().filter_map(|redirect| {
-            let path = redirect.file.known()?;
-            let against = redirect.writes.then(|| seen(true, path)).flatten();
-            against.or_else(|| seen(false, path))
-        });
-        if let Some(rule) = redirected.into_iter().next() {
-            return Some(rule);
-        }
-        if !rules.speaks_of_reading(behavior) {
-            return None;
-        }
-        // Any word may be a file the program opens.
-        let words = run.words.iter().skip(1).filter_map(Word::known).flat_map(path_like);
-        words.into_iter().find_map(|path| seen(false, path))
     }
 
     /// What the agent's own list forbids.
@@ -460,7 +427,23 @@ impl<'a> Judged<'a> {
         self.place_allowance(&self.place(path))
     }
 
+    /// A command does what a tool would do; who takes the tool away does not want that done by a command.
+    fn tool_is_free(&self, tools: &[&str]) -> Result<(), Reason> {
+        if !matches!(self.deed, Deed::Command(_)) {
+            return Ok(());
+        }
+        let against = |tool: &&str| {
+            let rules = self.rules();
+            rules.about_tool(Behavior::Deny, tool).or_else(|| rules.about_tool(Behavior::Ask, tool))
+        };
+        match tools.iter().find_map(against) {
+            Some(rule) => Err(Reason::rule(rule)),
+            None => Ok(()),
+        }
+    }
+
     fn place_allowance(&self, place: &Place) -> Result<Reason, Reason> {
+        self.tool_is_free(&["Read"])?;
         if self.at.folders.may_read(place) || self.at.folders.is_own(place) {
             return Ok(Reason::Looks);
         }
@@ -480,6 +463,7 @@ impl<'a> Judged<'a> {
     }
 
     fn changed_place_allowance(&self, place: &Place, tool: &str) -> Result<Reason, Reason> {
+        self.tool_is_free(&["Edit", "Write"])?;
         let rules = self.rules();
         if self.at.folders.is_own(place) {
             return Ok(Reason::Looks);
@@ -505,157 +489,6 @@ impl<'a> Judged<'a> {
         }
     }
 
-    fn command_allowance(&self, line: &str) -> Result<Reason, Reason> {
-        let rules = self.rules();
-        if let Some(rule) = rules.about_line(Behavior::Allow, line) {
-            return Ok(Reason::rule(rule));
-        }
-        let Some(script) = self.script else { return Err(Reason::Open) };
-        let bare = rules.about_tool(Behavior::Allow, "Bash");
-        let rules_look_inside =
-            [Behavior::Deny, Behavior::Ask].iter().any(|behavior| rules.speaks_of_commands(*behavior));
-        if let Some(rule) = bare
-            && !rules_look_inside
-        {
-            return Ok(Reason::rule(rule));
-        }
-        if self.at.contained && !rules_look_inside {
-            return Ok(Reason::Contained);
-        }
-        if let Some(doubt) = script.doubts.first() {
-            return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
-        }
-        for run in &script.runs {
-            for behavior in [Behavior::Deny, Behavior::Ask] {
-                if let (Fit::Maybe, Some(rule)) = rules.about_run(behavior, run) {
-                    return Err(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() });
-                }
-            }
-        }
-        if let Some(rule) = bare {
-            return Ok(Reason::rule(rule));
-        }
-        if self.at.contained {
-            return Ok(Reason::Contained);
-        }
-        // Nothing to run is nothing to judge by.
-        let mut reason = if script.runs.is_empty() { return Err(Reason::Open) } else { Reason::Looks };
-        for run in &script.runs {
-            let found = self.run_allowance(run)?;
-            if found != Reason::Looks {
-                reason = found;
-            }
-        }
-        Ok(reason)
-    }
-
-    /// Whether a command line does nothing but look.
-    fn only_looks(&self) -> Result<(), Reason> {
-        let Some(script) = self.script.filter(|script| !script.runs.is_empty()) else {
-            return Err(Reason::Open);
-        };
-        if let Some(doubt) = script.doubts.first() {
-            return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
-        }
-        script.runs.iter().try_for_each(|run| {
-            self.redirects_allowed(run)?;
-            self.run_looks(run)
-        })
-    }
-
-    fn run_allowance(&self, run: &Run) -> Result<Reason, Reason> {
-        self.redirects_allowed(run)?;
-        if !has_harmless_variables(run) {
-            return Err(Reason::Uncovered(run.text.clone()));
-        }
-        if let (Fit::Yes, Some(rule)) = self.rules().about_run(Behavior::Allow, run) {
-            return Ok(Reason::rule(rule));
-        }
-        let looks = self.run_looks(run);
-        match looks {
-            Ok(()) => Ok(Reason::Looks),
-            Err(_) if self.is_accepted_edit(run) => Ok(Reason::Mode(self.at.mode)),
-            Err(reason) => Err(reason),
-        }
-    }
-
-    fn run_looks(&self, run: &Run) -> Result<(), Reason> {
-        let uncovered = || Reason::Uncovered(run.text.clone());
-        if !has_harmless_variables(run) {
-            return Err(uncovered());
-        }
-        if run.words.is_empty() {
-            return Ok(());
-        }
-        for word in shell::looks_at(run).ok_or_else(uncovered)? {
-            match &word {
-                Word::Known(path) => {
-                    let places = self.places(run, path).ok_or_else(uncovered)?;
-                    for place in places {
-                        self.place_allowance(&place)?;
-                    }
-                }
-                Word::Open(text) => {
-                    self.open_word_stays_inside(run, text).then_some(()).ok_or_else(uncovered)?
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A pattern for file names below the working directory, with no rule about what may be read.
-    fn open_word_stays_inside(&self, run: &Run, text: &str) -> bool {
-        let is_glob = !text.contains(['$', '`', '{', '~', '"', '\'', '\\']) && !text.starts_with('/');
-        let rules = self.rules();
-        let unruled = !rules.speaks_of_reading(Behavior::Deny) && !rules.speaks_of_reading(Behavior::Ask);
-        is_glob && !text.contains("..") && unruled && run.folders.is_empty()
-    }
-
-    /// Files that redirections open are judged like the tools that open files.
-    fn redirects_allowed(&self, run: &Run) -> Result<(), Reason> {
-        for redirect in run.redirects.iter().filter(|redirect| !is_sink(&redirect.file)) {
-            let Word::Known(path) = &redirect.file else { return Err(Reason::Uncovered(run.text.clone())) };
-            let places = self.places(run, path).ok_or_else(|| Reason::Uncovered(run.text.clone()))?;
-            for place in places {
-                if redirect.writes {
-                    if self.at.mode == Mode::Plan {
-                        return Err(Reason::Mode(Mode::Plan));
-                    }
-                    self.changed_place_allowance(&place, "Edit")?;
-                } else {
-                    self.place_allowance(&place)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// In `acceptEdits`: making, copying, moving and removing single files in the working directories.
-    fn is_accepted_edit(&self, run: &Run) -> bool {
-        if self.at.mode != Mode::AcceptEdits {
-            return false;
-        }
-        let Some(Word::Known(program)) = run.words.first() else { return false };
-        let options: &[&str] = match &**program {
-            "mkdir" => &["-p", "--parents"],
-            "touch" | "rmdir" => &[],
-            "cp" | "mv" => &["-n", "-f", "-v", "-i"],
-            "rm" => &["-f", "-v", "-i"],
-            _ => return false,
-        };
-        let operand = |word: &Word| match word.known() {
-            Some(text) if text.starts_with('-') => options.contains(&text),
-            Some(path) => self.places(run, path).is_some_and(|places| {
-                places.iter().all(|place| {
-                    let is_root = self.at.folders.roots.contains(&place.real);
-                    !is_root && self.changed_place_allowance(place, "Edit").is_ok()
-                })
-            }),
-            None => false,
-        };
-        run.words.len() > 1 && run.words[1..].iter().all(operand)
-    }
-
     /// Puts a call to somebody, or refuses it where nobody may be asked.
     fn ask(&self, reason: Reason) -> Decision {
         let ruling = if self.at.mode == Mode::DontAsk { Ruling::Deny } else { Ruling::Ask };
@@ -673,28 +506,4 @@ impl<'a> Judged<'a> {
         };
         Decision { ruling, reason }
     }
-}
-
-fn has_harmless_variables(run: &Run) -> bool {
-    run.variables.iter().all(|variable| shell::is_harmless(&variable.name))
-}
-
-fn is_sink(file: &Word) -> bool {
-    file.known().is_some_and(|path| SINKS.contains(&path))
-}
-
-/// The parts of a word that may name a file: the word, and what follows `=` or `@` in an option.
-fn path_like(word: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    if !word.starts_with('-') {
-        parts.push(word);
-    }
-    if let Some((_, value)) = word.split_once('=') {
-        parts.push(value);
-    }
-    if let Some(value) = word.strip_prefix('@') {
-        parts.push(value);
-    }
-    parts.retain(|part| !part.is_empty() && !part.contains('\n'));
-    parts
 }

@@ -69,6 +69,8 @@ impl Folders {
         match (&self.home, path.strip_prefix('~')) {
             (Some(home), Some("")) => home.clone(),
             (Some(home), Some(rest)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+            // A home that is not known is somewhere else.
+            (None, Some(rest)) if rest.is_empty() || rest.starts_with('/') => Path::new("/").join(path),
             _ => PathBuf::from(path),
         }
     }
@@ -164,7 +166,8 @@ fn protected_view(path: &Path) -> Option<&'static str> {
             return Some("it steers shells or tools");
         }
     }
-    path.starts_with("/etc").then_some("it steers the whole system")
+    let system = ["/boot", "/dev", "/etc", "/proc", "/sys"].iter().any(|folder| path.starts_with(folder));
+    system.then_some("it steers the whole system")
 }
 
 #[cfg(test)]

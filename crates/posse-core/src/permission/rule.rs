@@ -64,6 +64,8 @@ enum What {
     Agent(Box<str>),
     /// `Skill(name)`, `Skill(name:*)`.
     Skill { name: Box<str>, open_end: bool },
+    /// `WebSearch(x)`: nothing is known of what is inside. Such a rule takes the whole tool away, but gives nothing.
+    Unread(Box<str>),
     /// `Agent(model:opus)`.
     Parameter { tool: Box<str>, name: Box<str>, value: Box<str> },
 }
@@ -84,6 +86,8 @@ const AGENT_INPUTS: &[&str] = &[
 ];
 /// Inputs of `Bash` that a rule may name; anything else before a colon belongs to a command.
 const BASH_INPUTS: &[&str] = &["dangerouslyDisableSandbox", "run_in_background"];
+/// Tools whose rules speak of paths that are changed.
+const CHANGERS: [&str; 3] = ["Edit", "NotebookEdit", "Write"];
 /// Tools whose rules speak of paths.
 const FILE_TOOLS: &[&str] = &["Edit", "Glob", "Grep", "NotebookEdit", "Read", "Write"];
 
@@ -118,8 +122,12 @@ impl What {
         if name == "*" {
             return Self::Everything;
         }
-        let before_last = name.strip_suffix('*').unwrap_or(name);
-        if before_last.contains('*') || (name.contains('*') && !name.starts_with("mcp__")) {
+        // A star may stand for the tools of a server that is named; anything wider is a pattern for names.
+        let of_a_server = |name: &str| {
+            let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+            Some(!server.is_empty() && !server.contains('*') && !tool.trim_end_matches('*').contains('*'))
+        };
+        if name.contains('*') && of_a_server(name) != Some(true) {
             return Self::Names(name.into());
         }
         match ToolPattern::parse(name) {
@@ -148,8 +156,7 @@ impl What {
             _ => match (FILE_TOOLS.iter().find(|known| **known == tool), parameter) {
                 (Some(tool), _) => Self::Path { tool, pattern: inside.into() },
                 (None, Some((name, value))) => Self::parameter(tool, name, value),
-                // Nothing is known of this tool's inputs; the rule can only mean the tool.
-                (None, None) => Self::Tool(tool.into()),
+                (None, None) => Self::Unread(tool.into()),
             },
         }
     }
@@ -232,6 +239,7 @@ impl RuleSet {
                 | What::Domain(_)
                 | What::Agent(_)
                 | What::Skill { .. }
+                | What::Unread(_)
                 | What::Parameter { .. } => false,
             })
         };
@@ -329,6 +337,19 @@ impl RuleSet {
         self.index(behavior).paths.get("Read").is_some_and(|paths| !paths.is_empty())
     }
 
+    /// Whether any rule of this behaviour speaks of paths that are changed.
+    pub(super) fn speaks_of_changing(&self, behavior: Behavior) -> bool {
+        let paths = &self.index(behavior).paths;
+        CHANGERS.iter().any(|tool| paths.get(tool).is_some_and(|paths| !paths.is_empty()))
+    }
+
+    /// Some rule of this behaviour about paths that are read.
+    pub(super) fn any_about_reading(&self, behavior: Behavior) -> Option<&Rule> {
+        self.rules
+            .iter()
+            .find(|rule| rule.behavior == behavior && matches!(rule.what, What::Path { tool: "Read", .. }))
+    }
+
     /// A rule about a place that a tool looks at or changes.
     ///
     /// `Read` rules hold for every tool that looks, `Edit` rules for every tool that changes. To allow, a rule must fit
@@ -345,6 +366,8 @@ impl RuleSet {
             (false, "Grep" | "Glob") => vec![tool, "Read"],
             (false, _) => vec!["Read"],
             (true, "Write" | "NotebookEdit") => vec![tool, "Edit"],
+            // A command may do what any of them does.
+            (true, "Bash") if behavior != Behavior::Allow => CHANGERS.to_vec(),
             (true, _) => vec!["Edit"],
         };
         let find = |view: &Path| {
@@ -373,6 +396,10 @@ impl Index {
                 What::Tool(name) => {
                     index.tools.entry(name.clone()).or_insert(at);
                 }
+                What::Unread(_) if behavior == Behavior::Allow => {}
+                What::Unread(name) => {
+                    index.tools.entry(name.clone()).or_insert(at);
+                }
                 What::Names(_) | What::Mcp(_) => index.by_name.push(at),
                 What::Command(pattern) => match &pattern.program {
                     Some(program) => index.programs.entry(program.clone()).or_default().push(at),
@@ -380,8 +407,8 @@ impl Index {
                 },
                 What::Path { tool, pattern } => {
                     let understood = paths.entry(tool).or_default().add(at, pattern, &rule.source);
-                    if !understood && behavior == Behavior::Deny {
-                        // A deny that cannot be read denies more, not less.
+                    if !understood && behavior != Behavior::Allow {
+                        // What takes away and cannot be read takes away more, not less.
                         index.tools.entry((*tool).into()).or_insert(at);
                     }
                 }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::tools::{Limit, Scope, ToolPattern};
 
+mod properties;
+mod shell_cases;
+
 /// `allow Bash(git diff:*); deny Read(.env)` in a folder `/w` of a user whose home is `/home/u`.
 fn rules(text: &str) -> RuleSet {
     let source = Arc::new(RuleSource::new("settings", "/w", "/w", Some("/home/u")));
@@ -50,16 +53,13 @@ fn folders() -> Folders {
 }
 
 fn decision(set: &str, mode: Mode, limits: &[Limit], tool: &str, input: &Value) -> Decision {
-    let (rules, folders) = (rules(set), folders());
-    let situation = Situation {
-        rules: &rules,
-        mode,
-        limits,
-        folders: &folders,
-        paths: &Links,
-        hook: None,
-        contained: false,
-    };
+    decision_by(&rules(set), mode, limits, tool, input)
+}
+
+fn decision_by(rules: &RuleSet, mode: Mode, limits: &[Limit], tool: &str, input: &Value) -> Decision {
+    let folders = folders();
+    let situation =
+        Situation { rules, mode, limits, folders: &folders, paths: &Links, hook: None, contained: false };
     decide(&Call::new(tool, input), &situation)
 }
 
@@ -360,6 +360,80 @@ fn a_bare_rule_does_not_open_what_is_protected_but_a_named_place_is_opened() {
         Mode::Default,
         "allow Edit(.git/info/*)",
         &[("Edit .git/info/exclude", "allow"), ("Edit .git/config", "ask")],
+    );
+}
+
+#[test]
+fn a_command_does_not_do_what_a_tool_may_not() {
+    check(
+        Mode::AcceptEdits,
+        "deny Write(sealed/**); deny NotebookEdit(n/**)",
+        &[
+            ("Bash echo x > sealed/a", "deny"),
+            ("Bash touch sealed/a", "deny"),
+            ("Bash cp a sealed", "deny"),
+            ("Bash echo x > n/a", "deny"),
+            ("Bash echo x > a", "allow"),
+        ],
+    );
+    check(Mode::AcceptEdits, "deny Edit", &[("Bash echo x > a", "ask"), ("Bash touch a", "ask")]);
+    check(Mode::AcceptEdits, "ask Write", &[("Bash echo x > a", "ask")]);
+    check(Mode::Default, "deny Read", &[("Bash cat a", "ask"), ("Bash pwd", "allow")]);
+    check(
+        Mode::Default,
+        "allow Bash; deny Read(.env)",
+        &[
+            ("Bash make", "allow"),
+            ("Bash make $X", "allow"),
+            ("Bash eval x", "allow"),
+            ("Bash cat .env", "deny"),
+            ("Bash cat .e*", "ask"),
+            ("Bash head -1 $X", "ask"),
+        ],
+    );
+}
+
+#[test]
+fn an_allow_rule_that_cannot_be_read_allows_nothing() {
+    check(
+        Mode::Default,
+        "allow WebSearch(x); allow mcp__s__t(x); allow mcp__*; allow Web*; allow Agent; allow Edit([)",
+        &[("WebSearch", "ask"), ("mcp__s__t", "ask"), ("WebFetch https://a.b", "ask"), ("Edit a", "ask")],
+    );
+    check(
+        Mode::BypassPermissions,
+        "deny WebSearch(x); deny Edit([); ask Write([)",
+        &[("WebSearch", "deny"), ("Edit a", "deny"), ("Write a", "ask")],
+    );
+}
+
+#[test]
+fn patterns_for_names_are_free_where_they_cannot_lead_out() {
+    check(
+        Mode::Default,
+        "allow Bash(xargs:*); allow Bash(find:*); allow Edit; allow Read",
+        &[
+            ("Bash echo x > /dev/tcp/h/80", "ask"),
+            ("Bash cat < /dev/udp/h/80", "ask"),
+            ("Bash echo > /dev/sda", "ask"),
+        ],
+    );
+    check(
+        Mode::Default,
+        "allow Bash(xargs:*); allow Bash(find:*)",
+        &[
+            ("Bash cat *", "allow"),
+            ("Bash cat src/*.rs", "allow"),
+            ("Bash cat link/*", "ask"),
+            ("Bash cat /etc/*", "ask"),
+            ("Bash cat ../*", "ask"),
+            ("Bash echo /etc/passwd | xargs cat", "ask"),
+            ("Bash echo /etc/passwd | xargs -I X cat X", "ask"),
+            ("Bash echo /etc/passwd | xargs -I '*' cat '*'", "ask"),
+            ("Bash echo /etc/passwd | xargs -I '?' cat '?'", "ask"),
+            ("Bash find / -name passwd -exec cat {} +", "ask"),
+            ("Bash cd sub && cat *", "ask"),
+        ],
     );
 }
 

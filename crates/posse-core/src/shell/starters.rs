@@ -127,10 +127,11 @@ fn appended() -> Argument {
     Argument::plain(Word::Open("…".into()))
 }
 
-/// Words in which a placeholder stands are only known when it runs.
+/// Words in which a placeholder stands are only known when it runs. They are marked as filled in, so that a placeholder
+/// like `*` is not taken for a pattern of file names.
 fn filled_in(words: &[Argument], placeholder: &str) -> Vec<Argument> {
     let fill = |argument: &Argument| match argument.known() {
-        Some(text) if text.contains(placeholder) => Argument::plain(Word::Open(text.into())),
+        Some(text) if text.contains(placeholder) => Argument::plain(Word::Open(format!("$({text})").into())),
         _ => argument.clone(),
     };
     words.iter().map(fill).collect()
