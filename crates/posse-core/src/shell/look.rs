@@ -36,8 +36,6 @@ pub fn looks_at(run: &Run) -> Option<Vec<Word>> {
             None
         }
         "cd" => cd(arguments),
-        // Every option it has is about how it prints.
-        "echo" => Some(Vec::new()),
         "command" => arguments
             .first()
             .and_then(Word::known)
