@@ -276,7 +276,7 @@ fn common(request: &LaunchRequest, agent: Option<&AgentDefinition>, session: &Op
 fn show_hooks(events: UnboundedSender<Event>) -> impl Fn(HookNotice) {
     move |notice| {
         // Nobody watching is no reason not to run.
-        let _ = events.send(Event { what: What::Delta(Delta::Hook(notice)), ids: Vec::new() });
+        let _ = events.send(Event { what: What::Delta(Delta::Hook(notice)), ids: Vec::new(), from: None });
     }
 }
 

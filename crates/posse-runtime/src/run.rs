@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::Effort;
-use posse_core::event::{Fact, Outcome, What};
+use posse_core::event::{Delta, Fact, Outcome, What};
 use posse_core::failure::RetryPolicy;
 use posse_core::message::{Message, Reply, StopReason, ToolCall, Usage};
 use posse_core::price::Price;
@@ -106,6 +106,57 @@ pub struct Event {
     pub what: What,
     /// The ids of its entries in the transcript.
     pub ids: EntryIds,
+    /// Whose it is; the main agent's if nobody's.
+    pub from: Option<Arc<Mark>>,
+}
+
+/// Which agent something happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its id.
+    pub agent: Box<str>,
+    /// What kind of agent.
+    pub kind: Box<str>,
+    /// Its task in a few words.
+    pub task: String,
+    /// The call that started it.
+    pub call: Box<str>,
+    /// How many agents stand above it.
+    pub depth: u32,
+    /// Whether nobody waits for it.
+    pub in_background: bool,
+}
+
+/// Where those who watch hear of a run.
+#[derive(Clone, Debug)]
+pub struct Events {
+    to: UnboundedSender<Event>,
+    mark: Option<Arc<Mark>>,
+}
+
+impl From<UnboundedSender<Event>> for Events {
+    fn from(to: UnboundedSender<Event>) -> Self {
+        Self { to, mark: None }
+    }
+}
+
+impl Events {
+    /// The same place for the events of another agent.
+    pub fn of(&self, mark: Arc<Mark>) -> Self {
+        Self { to: self.to.clone(), mark: Some(mark) }
+    }
+
+    /// Tells of something.
+    pub fn send(&self, mut event: Event) {
+        event.from = event.from.or_else(|| self.mark.clone());
+        // Nobody listening is no reason to stop working.
+        let _ = self.to.send(event);
+    }
+
+    /// Tells of something that goes on.
+    pub fn delta(&self, delta: Delta) {
+        self.send(Event { what: What::Delta(delta), ids: Vec::new(), from: None });
+    }
 }
 
 /// What one model has used.
@@ -140,7 +191,7 @@ pub struct Run {
     turn: Turn,
     cx: ToolCx,
     transcript: Transcript,
-    events: UnboundedSender<Event>,
+    events: Events,
     /// By model, over the whole run.
     spent: BTreeMap<Box<str>, Spent>,
     /// Milliseconds spent waiting for the model, over the whole run.
@@ -160,8 +211,9 @@ impl Run {
         history: Vec<Message>,
         cx: ToolCx,
         transcript: Transcript,
-        events: UnboundedSender<Event>,
+        events: impl Into<Events>,
     ) -> Self {
+        let events = events.into();
         let turn = Turn::new(history, setup.limits).ending_with(setup.final_tool.as_deref());
         Self {
             setup,
@@ -184,7 +236,7 @@ impl Run {
 
     /// Where those who watch the run hear of things.
     pub fn observers(&self) -> UnboundedSender<Event> {
-        self.events.clone()
+        self.events.to.clone()
     }
 
     /// Answers come from another model from now on.
@@ -229,20 +281,25 @@ impl Run {
 
     /// Tells the model of background work that has ended, each once, with its next request.
     fn notices(&self) -> Vec<Input> {
+        self.mail().into_iter().map(Input::Mail).collect()
+    }
+
+    /// What has come for the model since it was last told: ended work, and messages of others. Each once.
+    pub fn mail(&self) -> Vec<String> {
         let unseen = self.cx.tasks.drain().into_iter().filter(|finished| !finished.seen);
-        unseen.map(|finished| Input::Mail(notice(&finished.task))).collect()
+        let ended = unseen.map(|finished| finished.notice.unwrap_or_else(|| notice(&finished.task)));
+        ended.chain(self.cx.inbox.take()).collect()
     }
 
     /// Stores a fact, then shows it.
     fn record(&mut self, fact: Fact) -> Result<(), SessionError> {
         let ids = self.transcript.record(&fact, &self.setup.world)?;
-        self.show(Event { what: What::Fact(fact), ids });
+        self.show(Event { what: What::Fact(fact), ids, from: None });
         Ok(())
     }
 
     fn show(&self, event: Event) {
-        // Nobody listening is no reason to stop working.
-        let _ = self.events.send(event);
+        self.events.send(event);
     }
 
     /// Pays for what was asked beside the conversation.

@@ -6,8 +6,10 @@
 pub mod builtin;
 mod capture;
 mod context;
+pub mod crew;
 mod deferred;
 mod files;
+mod inbox;
 mod lenient;
 mod tasks;
 mod todos;
@@ -22,6 +24,7 @@ use serde_json::Value;
 pub use context::{Cwd, ToolCx};
 pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};
+pub use inbox::Inbox;
 pub use tasks::{Finished, Task, TaskKind, TaskState, TaskStatus, Tasks, Work};
 pub use todos::{Todo, TodoStatus, Todos};
 
@@ -103,6 +106,10 @@ pub trait AnyTool: Send + Sync {
     /// Whether the model need not know it from the start: tools of servers, unless they say otherwise.
     fn can_wait(&self) -> bool {
         self.name().starts_with("mcp__")
+    }
+    /// Whether it has to know what was said so far.
+    fn wants_conversation(&self, _input: &Value) -> bool {
+        false
     }
     /// Does it; input that does not fit the schema is answered with what is wrong with it.
     fn run<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput>;

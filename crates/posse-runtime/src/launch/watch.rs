@@ -278,7 +278,7 @@ impl Watch {
 
     fn note(&self, text: String) {
         // Nobody listening is no reason to stop looking.
-        let _ = self.events.send(Event { what: What::Delta(Delta::Note(text)), ids: Vec::new() });
+        let _ = self.events.send(Event { what: What::Delta(Delta::Note(text)), ids: Vec::new(), from: None });
     }
 }
 

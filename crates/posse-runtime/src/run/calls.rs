@@ -88,9 +88,12 @@ impl Run {
 
     pub(super) fn run_tool(&self, call: ToolCall, flight: &mut Flight, stop: &CancellationToken) {
         let Some(tool) = self.setup.tools.get(&call.name).cloned() else { return };
-        self.show(Event { what: What::Delta(Delta::ToolRunning(call.clone())), ids: Vec::new() });
+        self.show(Event { what: What::Delta(Delta::ToolRunning(call.clone())), ids: Vec::new(), from: None });
         let mut cx = self.cx.for_call(&call.id);
         cx.stop = stop.child_token();
+        if tool.wants_conversation(&call.input) {
+            cx.conversation = Some(self.turn.history().into());
+        }
         flight.stops.insert(call.id.clone(), cx.stop.clone());
         let crashed =
             ToolAnswer::error(call.id.clone(), format!("{} crashed; this is a bug in posse.", call.name));

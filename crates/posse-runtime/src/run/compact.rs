@@ -71,11 +71,11 @@ impl Run {
         if let Some(why) = self.objection_to_compacting(trigger, extra, stop).await {
             if trigger == Trigger::Auto {
                 let note = format!("the conversation is nearly full and was not summarised: {why}");
-                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
+                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new(), from: None });
             }
             return Ok(Compaction::Blocked(why));
         }
-        self.show(Event { what: What::Delta(Delta::Compacting), ids: Vec::new() });
+        self.show(Event { what: What::Delta(Delta::Compacting), ids: Vec::new(), from: None });
         let mut messages = self.turn.history().to_vec();
         let ask = Block::Text(prompt::compaction(extra));
         match messages.last_mut() {

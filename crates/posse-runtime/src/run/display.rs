@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use posse_core::event::{Delta, What};
 use posse_core::hooks::{HookEvent, Merged, Occasion};
 use posse_core::message::{Block, Reply};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, Run};
+use super::{Event, Events, Run};
 use crate::authority::RunHooks;
 
 /// Shows texts that hooks look at first. They come whole: a piece alone could not be judged.
@@ -28,15 +27,10 @@ impl Run {
 }
 
 impl Display {
-    pub(super) async fn show(
-        &self,
-        reply: &Reply,
-        events: &UnboundedSender<Event>,
-        stop: &CancellationToken,
-    ) {
+    pub(super) async fn show(&self, reply: &Reply, events: &Events, stop: &CancellationToken) {
         let send = |delta: Delta| {
             // Nobody listening is no reason to stop working.
-            let _ = events.send(Event { what: What::Delta(delta), ids: Vec::new() });
+            events.send(Event { what: What::Delta(delta), ids: Vec::new(), from: None });
         };
         let texts: Vec<&String> = reply.blocks.iter().filter_map(text).collect();
         for (index, text) in texts.iter().enumerate() {

@@ -178,7 +178,7 @@ impl Run {
                 if display.is_some() && matches!(delta, Delta::Text(_)) {
                     return;
                 }
-                let _ = events.send(Event { what: What::Delta(delta), ids: Vec::new() });
+                events.delta(delta);
             };
             on(Delta::Requesting);
             let fallback = fallback.as_deref();
@@ -217,7 +217,11 @@ impl Run {
                 let Authorized { verdict, mail, notes, stop, mode } = *judged;
                 self.tell(mail, notes, flight);
                 if let Some(mode) = mode {
-                    self.show(Event { what: What::Delta(Delta::ModeChanged(mode)), ids: Vec::new() });
+                    self.show(Event {
+                        what: What::Delta(Delta::ModeChanged(mode)),
+                        ids: Vec::new(),
+                        from: None,
+                    });
                 }
                 flight.inputs.push_back(Input::Verdict { call, verdict });
                 flight.inputs.extend(stop.map(Input::Stop));
@@ -289,7 +293,7 @@ impl Run {
     pub(super) fn tell(&self, mail: Vec<String>, notes: Vec<String>, flight: &mut Flight) {
         flight.inputs.extend(mail.into_iter().map(|text| Input::Mail(super::reminder(&text))));
         for note in notes {
-            self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
+            self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new(), from: None });
         }
     }
 }

@@ -151,6 +151,12 @@ impl Run {
 
     /// Asks hooks whether an answer is the end.
     pub(super) fn may_end(&self, text: String, flight: &mut Flight, stop: &CancellationToken) {
+        // Whoever wrote while the answer was given is heard before it counts.
+        let mail = self.mail();
+        if !mail.is_empty() {
+            flight.inputs.push_back(Input::GoesOn(mail.join("\n\n")));
+            return;
+        }
         let hooks = self.setup.guard.hooks.clone();
         let Some(occasion) = hooks.stopping(Stopping {
             stop_hook_active: flight.sent_back > 0,
@@ -182,7 +188,7 @@ impl Run {
             }
             Some(_) => {
                 let note = format!("hooks sent the answer back {cap} times in a row; it counts now");
-                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new() });
+                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new(), from: None });
                 flight.inputs.push_back(Input::Ends);
             }
             None => self.end_unless_woken(flight),
@@ -226,7 +232,7 @@ impl Run {
 
     pub(super) fn show_notes(&self, merged: &Merged) {
         for note in merged.system_messages.iter().chain(&merged.errors) {
-            self.show(Event { what: What::Delta(Delta::Note(note.clone())), ids: Vec::new() });
+            self.show(Event { what: What::Delta(Delta::Note(note.clone())), ids: Vec::new(), from: None });
         }
     }
 }

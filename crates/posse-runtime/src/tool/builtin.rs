@@ -1,5 +1,6 @@
 //! The built-in tools, one file each.
 
+pub mod agent;
 pub mod ask_user_question;
 mod bash;
 mod blocking;
@@ -12,6 +13,7 @@ mod patch;
 pub mod plan_mode;
 mod read;
 mod search;
+pub mod send_message;
 pub mod task_list;
 mod task_output;
 mod task_stop;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use posse_core::message::Message;
 use tokio_util::sync::CancellationToken;
 
-use super::{FileState, Tasks, Todos};
+use super::{FileState, Inbox, Tasks, Todos};
 use crate::sandbox::Sandbox;
 use crate::world::{Env, World};
 
@@ -34,6 +35,12 @@ pub struct ToolCx {
     pub spool: Arc<Path>,
     /// The id of the call.
     pub call: Box<str>,
+    /// Which agent this is; empty for the main one.
+    pub agent: Arc<str>,
+    /// What others have written to it.
+    pub inbox: Inbox,
+    /// What was said so far, for tools that hand it on.
+    pub conversation: Option<Arc<[Message]>>,
 }
 
 impl ToolCx {
@@ -51,6 +58,9 @@ impl ToolCx {
             stop: CancellationToken::new(),
             spool: spool.into(),
             call: Box::default(),
+            agent: Arc::from(""),
+            inbox: Inbox::default(),
+            conversation: None,
         }
     }
 

@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum TaskKind {
     /// A command of Bash.
     Shell,
+    /// An agent.
+    Agent,
 }
 
 impl TaskKind {
@@ -28,6 +30,7 @@ impl TaskKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Shell => "local_bash",
+            Self::Agent => "local_agent",
         }
     }
 
@@ -35,6 +38,7 @@ impl TaskKind {
     fn letter(self) -> char {
         match self {
             Self::Shell => 'b',
+            Self::Agent => 'a',
         }
     }
 }
@@ -100,6 +104,8 @@ pub struct Task {
     pub call: Box<str>,
     /// How it stands.
     pub state: TaskState,
+    /// What came of it, if it says so itself; otherwise `output` tells.
+    pub report: Option<Arc<str>>,
 }
 
 /// A task that is over, for whoever tells the model.
@@ -109,6 +115,15 @@ pub struct Finished {
     pub task: Task,
     /// The model knows already: it looked, or stopped it itself.
     pub seen: bool,
+    /// What the model is to be told, if the work has words of its own for it.
+    pub notice: Option<String>,
+}
+
+/// What work has to say when it is over.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    report: Option<Arc<str>>,
+    notice: Option<String>,
 }
 
 /// The background work of a session. Dropping the last of its clones ends the work.
@@ -135,13 +150,19 @@ struct Entry {
     task: Task,
     state: watch::Receiver<TaskState>,
     stop: CancellationToken,
+    said: Arc<Mutex<Said>>,
     seen: bool,
     told: bool,
 }
 
 impl Entry {
     fn task(&self) -> Task {
-        Task { state: *self.state.borrow(), ..self.task.clone() }
+        let report = self.said().report.clone();
+        Task { state: *self.state.borrow(), report, ..self.task.clone() }
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,6 +183,7 @@ impl Tasks {
             output: spool.join("tasks").join(format!("{id}.output")),
             call: Box::default(),
             state: TaskState { status: TaskStatus::Running, code: None },
+            report: None,
             id: id.into(),
         }
     }
@@ -174,14 +196,16 @@ impl Tasks {
     {
         let (sender, state) = watch::channel(task.state);
         let stop = self.0.stop.child_token();
-        let handle = Work { state: sender, stop: stop.clone(), news: Arc::clone(&self.0.news) };
+        let said = Arc::new(Mutex::new(Said::default()));
+        let news = Arc::clone(&self.0.news);
+        let handle = Work { state: sender, stop: stop.clone(), news, said: Arc::clone(&said) };
         let future = work(handle);
         let mut inner = self.lock();
         if inner.closed {
             return false;
         }
         inner.spawn(future);
-        inner.entries.push(Entry { task, state, stop, seen: false, told: false });
+        inner.entries.push(Entry { task, state, stop, said, seen: false, told: false });
         true
     }
 
@@ -195,6 +219,12 @@ impl Tasks {
         if !inner.closed {
             inner.spawn(future);
         }
+    }
+
+    /// Whether something of a kind still goes on, or has ended without anybody being told.
+    pub fn is_awaited(&self, kind: TaskKind) -> bool {
+        let inner = self.lock();
+        inner.entries.iter().any(|entry| entry.task.kind == kind && !entry.told && !entry.seen)
     }
 
     /// All tasks, in the order they were started.
@@ -239,7 +269,8 @@ impl Tasks {
         let over = inner.entries.iter_mut().filter(|entry| !entry.told && entry.state.borrow().is_over());
         over.map(|entry| {
             entry.told = true;
-            Finished { task: entry.task(), seen: entry.seen }
+            let notice = entry.said().notice.take();
+            Finished { task: entry.task(), seen: entry.seen, notice }
         })
         .collect()
     }
@@ -291,9 +322,16 @@ pub struct Work {
     /// Cancelled when the task is to stop.
     pub stop: CancellationToken,
     news: Arc<Notify>,
+    said: Arc<Mutex<Said>>,
 }
 
 impl Work {
+    /// What came of it, and what the model is to be told. To be said before [`Work::end`].
+    pub fn say(&self, report: &str, notice: String) {
+        let said = Said { report: Some(report.into()), notice: Some(notice) };
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = said;
+    }
+
     /// Says how the task ended. The first word counts.
     pub fn end(&self, status: TaskStatus, code: Option<i32>) {
         let changed = self.state.send_if_modified(|state| {

@@ -57,7 +57,10 @@ impl Tool for TaskOutput {
         let Some(task) = cx.tasks.wait(&task_id, longest, &cx.stop).await else {
             return unknown_task(&task_id, cx);
         };
-        let output = read(&task.output, shown(&cx.world.env)).await;
+        let output = match &task.report {
+            Some(report) => report.to_string(),
+            None => read(&task.output, shown(&cx.world.env)).await,
+        };
         let over = task.state.is_over();
         if over {
             cx.tasks.saw_end(&task.id);
