@@ -3,11 +3,13 @@
 //! Reading order, each module using only those before it:
 //! `text`, `diagnostic`, `node` (positions, problems, trees) → `yaml`, `json`, `frontmatter` (texts to trees) →
 //! `origin`, `tools`, `model`, `permission`, `hooks`, `mcp` (the vocabulary) → `definition`, `builtin`, `plugin`,
-//! `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets wrong).
+//! `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets wrong),
+//! `delegation` (what agents tell each other).
 
 pub mod builtin;
 pub mod collate;
 pub mod definition;
+pub mod delegation;
 pub mod diagnostic;
 pub mod event;
 pub mod failure;
