@@ -2,10 +2,11 @@
 //!
 //! Reading order, each module using only those before it:
 //! `text`, `diagnostic`, `node` (positions, problems, trees) → `yaml`, `json`, `frontmatter` (texts to trees) →
-//! `origin`, `tools`, `model`, `permission`, `hooks`, `mcp` (the vocabulary) → `definition`, `builtin`, `plugin`,
-//! `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets wrong),
-//! `delegation` (what agents tell each other).
+//! `origin`, `tools`, `model`, `permission`, `hooks`, `mcp`, `budget` (the vocabulary) → `definition`, `builtin`,
+//! `plugin`, `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets
+//! wrong), `delegation` (what agents tell each other).
 
+pub mod budget;
 pub mod builtin;
 pub mod collate;
 pub mod definition;

@@ -1,53 +1,81 @@
 //! What models cost and how much they can hold, by the family their name tells.
 //!
-//! Prices are per million tokens, in dollars, as published; a model nobody knows is priced like the middle one, because
-//! a budget must never be fooled by a new name.
+//! Prices are as published; a model nobody knows is priced like the middle one, because a budget must never be fooled
+//! by a new name. They are whole numbers of nanodollars, in which even a cached token is one: sums of floats drift, and
+//! a limit that drifts is none.
 
 use crate::message::Usage;
 use crate::model::Family;
 
-/// What a model costs, per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a model costs, in nanodollars per token: a dollar per million tokens is a thousand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Read fresh.
-    pub input: f64,
+    pub input: u64,
     /// Written.
-    pub output: f64,
+    pub output: u64,
 }
 
 /// Writing to the cache costs a quarter more than reading fresh, reading from it a tenth.
-const CACHE_WRITE: f64 = 1.25;
-const CACHE_READ: f64 = 0.1;
-/// Dollars for one search of the provider's.
-const WEB_SEARCH: f64 = 0.01;
+const fn cache_write(input: u64) -> u64 {
+    input + input / 4
+}
+const fn cache_read(input: u64) -> u64 {
+    input / 10
+}
+/// Nanodollars for one search of the provider's.
+const WEB_SEARCH: u64 = 10_000_000;
+/// Nanodollars in a microdollar, and in a dollar.
+const MICRO: u128 = 1_000;
+const DOLLAR: f64 = 1e9;
 
 impl Price {
     /// The price of a model.
     pub fn of(model: &str) -> Self {
-        let price = |input, output| Self { input, output };
+        let per_million = |input: u64, output: u64| Self { input: input * 1_000, output: output * 1_000 };
         let old_opus = ["opus-4-1", "opus-4-2", "opus-4@", "3-opus"].iter().any(|part| model.contains(part));
         match Family::of(model) {
-            _ if model.starts_with("rehearsal") => price(0.0, 0.0),
-            Some(Family::Haiku) => price(1.0, 5.0),
-            Some(Family::Opus) if old_opus => price(15.0, 75.0),
-            Some(Family::Opus) => price(5.0, 25.0),
-            Some(Family::Fable) => price(15.0, 75.0),
-            Some(Family::Sonnet) | None => price(3.0, 15.0),
+            _ if model.starts_with("rehearsal") => per_million(0, 0),
+            Some(Family::Haiku) => per_million(1, 5),
+            Some(Family::Opus) if old_opus => per_million(15, 75),
+            Some(Family::Opus) => per_million(5, 25),
+            Some(Family::Fable) => per_million(15, 75),
+            Some(Family::Sonnet) | None => per_million(3, 15),
         }
     }
 
-    /// What a request cost.
+    /// What a request cost, in dollars.
     pub fn cost(&self, usage: &Usage) -> f64 {
-        // Token counts are far below 2^52.
+        // Far below 2^52 for any bill one can pay.
         #[allow(clippy::cast_precision_loss)]
-        let millions = |tokens: u64| tokens as f64 / 1_000_000.0;
-        #[allow(clippy::cast_precision_loss)]
-        let searches = usage.web_searches as f64 * WEB_SEARCH;
-        millions(usage.input) * self.input
-            + millions(usage.cache_write) * self.input * CACHE_WRITE
-            + millions(usage.cache_read) * self.input * CACHE_READ
-            + millions(usage.output) * self.output
-            + searches
+        let nanodollars = self.nanodollars(usage) as f64;
+        nanodollars / DOLLAR
+    }
+
+    /// What a request cost, in millionths of a dollar. A begun one counts whole.
+    pub fn microdollars(&self, usage: &Usage) -> u64 {
+        u64::try_from(self.nanodollars(usage).div_ceil(MICRO)).unwrap_or(u64::MAX)
+    }
+
+    /// The most a request can cost, in millionths of a dollar: no usage with so much read, written and searched costs
+    /// more. The dearest way to read is to write to the cache.
+    pub fn at_most(&self, read: u64, written: u64, searches: u64) -> u64 {
+        self.microdollars(&Usage {
+            input: 0,
+            output: written,
+            cache_read: 0,
+            cache_write: read,
+            web_searches: searches,
+        })
+    }
+
+    fn nanodollars(&self, usage: &Usage) -> u128 {
+        let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
+        times(usage.input, self.input)
+            + times(usage.cache_write, cache_write(self.input))
+            + times(usage.cache_read, cache_read(self.input))
+            + times(usage.output, self.output)
+            + times(usage.web_searches, WEB_SEARCH)
     }
 }
 
@@ -57,26 +85,4 @@ pub fn context_window(model: &str) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_add_up() {
-        let usage = Usage {
-            input: 1_000_000,
-            output: 100_000,
-            cache_read: 1_000_000,
-            cache_write: 1_000_000,
-            web_searches: 2,
-        };
-        let cost = Price::of("claude-sonnet-4-5").cost(&usage);
-        assert!((cost - (3.0 + 1.5 + 0.3 + 3.75 + 0.02)).abs() < 1e-9, "{cost}");
-        assert_eq!(Price::of("rehearsal:x").cost(&Usage { web_searches: 0, ..usage }), 0.0);
-        assert_eq!(Price::of("a-model-of-tomorrow"), Price::of("sonnet"));
-    }
-
-    #[test]
-    fn windows_follow_the_suffix() {
-        assert_eq!((context_window("sonnet"), context_window("claude-sonnet-4-5[1M]")), (200_000, 1_000_000));
-    }
-}
+mod tests;
