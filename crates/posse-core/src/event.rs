@@ -100,10 +100,41 @@ pub enum Delta {
     Compacting,
     /// A hook runs, or has run.
     Hook(HookNotice),
+    /// An agent starts, or has ended.
+    Task(TaskNews),
     /// Something the user should know; the model does not see it.
     Note(String),
     /// Actions are approved in another way from now on.
     ModeChanged(Mode),
+}
+
+/// What becomes of an agent; which one, the event says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TaskNews {
+    /// It goes to work.
+    Started {
+        /// Its task.
+        prompt: String,
+        /// Whether nobody waits for it.
+        background: bool,
+    },
+    /// It is done.
+    Ended {
+        /// How: completed, failed, killed.
+        status: &'static str,
+        /// The same in the words of the SDKs.
+        sdk_status: &'static str,
+        /// In a sentence.
+        summary: String,
+        /// Its transcript.
+        output_file: String,
+        /// What its conversation fills.
+        tokens: u64,
+        /// How often it used a tool.
+        tool_uses: u64,
+        /// How long it took.
+        duration_ms: u64,
+    },
 }
 
 /// How a handler's run came out.

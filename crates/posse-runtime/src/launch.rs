@@ -3,6 +3,7 @@
 //! Plain data in, a [`Launched`] out. Frontends parse their flags into a [`LaunchRequest`] and know nothing of how a run
 //! is put together; this room knows nothing of flags.
 
+mod crew;
 mod models;
 mod output;
 mod powers;
@@ -13,9 +14,10 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::definition::{AgentDefinition, Effort};
-use posse_core::event::{Delta, HookNotice, What};
+use posse_core::event::{Delta, HookNotice, Outcome, What};
 use posse_core::failure::RetryPolicy;
 use posse_core::hooks::occasion::{EndReason, LoadReason, SessionSource, SetupTrigger};
 use posse_core::hooks::{Common, HookEvent, Occasion};
@@ -28,6 +30,7 @@ use posse_core::{price, prompt};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::ask::{Desk, SharedMode};
 use crate::authority::{Guard, RunHooks};
@@ -38,9 +41,9 @@ use crate::model::anthropic::Anthropic;
 use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
-use crate::run::{Bill, Deferral, Event, Run, RunSetup, ToolPool};
+use crate::run::{Bill, Deferral, Ended, Event, Run, RunSetup, ToolPool};
 use crate::session::{self, EntryWriter, SessionError, Transcript};
-use crate::tool::ToolCx;
+use crate::tool::{TaskKind, ToolCx};
 use crate::world::{Env, World};
 
 pub use models::NextModel;
@@ -247,6 +250,53 @@ impl Launched {
     }
 }
 
+/// Says something and goes on until nothing is left to hear: an agent in the background that ends after the last answer
+/// is told of in a turn of its own. `stop` ends the waiting, and so does the environment's limit.
+pub async fn converse(
+    run: &mut Run,
+    cx: &ToolCx,
+    message: Message,
+    stop: CancellationToken,
+) -> Result<Ended, SessionError> {
+    let mut ended = run.prompt(message, stop.clone()).await?;
+    while matches!(ended.outcome, Outcome::Answer { .. }) {
+        let Some(news) = news(run, cx, &stop).await else { break };
+        let next = run.prompt(Message::user(news), stop.clone()).await?;
+        let mut usage = ended.usage;
+        usage += next.usage;
+        ended = Ended {
+            usage,
+            denials: ended.denials.into_iter().chain(next.denials).collect(),
+            user_messages: ended.user_messages + next.user_messages,
+            duration_ms: ended.duration_ms + next.duration_ms,
+            ..next
+        };
+    }
+    Ok(ended)
+}
+
+/// Waits for agents in the background: what the model is to be told of them, if any are left.
+async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String> {
+    const USUAL: u64 = 600_000;
+    if !cx.tasks.is_awaited(TaskKind::Agent) {
+        return None;
+    }
+    let limit = cx.world.env.number("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").unwrap_or(USUAL);
+    let patience = async {
+        match limit {
+            0 => std::future::pending().await,
+            limit => tokio::time::sleep(Duration::from_millis(limit)).await,
+        }
+    };
+    tokio::select! {
+        () = cx.tasks.changed() => {}
+        () = stop.cancelled() => return None,
+        () = patience => return None,
+    }
+    let mail = run.mail();
+    (!mail.is_empty()).then(|| mail.join("\n\n"))
+}
+
 /// How a session begins, as hooks know it.
 fn source(request: &LaunchRequest) -> SessionSource {
     match &request.session {
@@ -311,7 +361,7 @@ pub struct Facts {
 
 /// Puts a run together.
 pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launched, LaunchError> {
-    let catalog = Catalog::load(world, &request.catalog)?;
+    let catalog = Arc::new(Catalog::load(world, &request.catalog)?);
     catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
@@ -346,6 +396,28 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let authority = powers::authority(&request, &catalog, &world);
     let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
+    let gathered =
+        context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
+            .await;
+    let (sender, events) = unbounded_channel();
+    let session_hooks = powers::hooks(&catalog, agent, &mut notes);
+    let is_provider = matches!(Provider::of(&model_name), Provider::Anthropic);
+    let crew = crew::Crew::new(crew::Common {
+        world: Arc::clone(&world),
+        catalog: Arc::clone(&catalog),
+        hooks: session_hooks.clone(),
+        desk: request.desk.clone(),
+        events: sender.clone().into(),
+        session: session.id.as_str().into(),
+        entrypoint: request.entrypoint.as_str().into(),
+        branch: catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default(),
+        folder: (!request.no_persistence).then(|| session.spool.join("subagents")),
+        spool: session.spool.clone(),
+        context: gathered.clone(),
+        pages: is_provider.then(|| side("haiku")),
+        search: is_provider.then(|| side(&model_name)),
+        one_client: !is_provider,
+    });
     let connected = tools::Connected {
         session: &session.id,
         pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
@@ -355,15 +427,12 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         sandbox: confinement.sandbox.as_deref(),
     };
     let mut tools = tools::select(&capability, connected);
+    tools.extend(crew.tools(&capability, false));
     let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
     tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
     let window = price::context_window(&model_name);
     let tools = ToolPool::with_search(tools, Deferral::parse(world.env.get("ENABLE_TOOL_SEARCH")), window);
     tools.load(session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
-    let gathered =
-        context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
-            .await;
-    let (sender, events) = unbounded_channel();
     let judge = Arc::new(side("haiku"));
     let mut cx = ToolCx::new(Arc::clone(&world), session.spool.clone());
     cx.extra_dirs = authority.roots().iter().skip(1).cloned().collect();
@@ -388,7 +457,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         services: Arc::new(services),
         ..HookCx::new(Arc::clone(&world), common(&request, agent, &session), session.spool.clone())
     };
-    let hooks = RunHooks::new(powers::hooks(&catalog, agent, &mut notes), hook_cx, shared_mode.clone(), None);
+    let hooks = RunHooks::new(session_hooks, hook_cx, shared_mode.clone(), None);
     let guard = Guard {
         authority: Arc::clone(&authority),
         mode: shared_mode.clone(),
@@ -424,7 +493,9 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         raw_events: request.raw_events,
         session: session.id.clone().into(),
         bill,
+        agent: None,
     };
+    crew.enlist_main(setup.clone(), cx.clone(), &model_name, catalog.main.approval.may_ask);
     let facts = facts(
         &catalog,
         agent,

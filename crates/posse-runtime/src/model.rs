@@ -45,6 +45,8 @@ pub struct Request {
     pub session: Box<str>,
     /// Whether to pass on every event of the provider as [`Delta::Raw`].
     pub raw_events: bool,
+    /// Which agent asks, if it is not the main one.
+    pub agent: Option<Box<str>>,
 }
 
 /// A part of the system prompt.

@@ -74,6 +74,8 @@ pub struct RunSetup {
     pub session: Box<str>,
     /// What tools asked models for beside the conversation.
     pub bill: Bill,
+    /// Which agent this is, if it is not the main one.
+    pub agent: Option<Box<str>>,
 }
 
 /// Answers of models that tools asked beside the conversation, until the run has paid for them.

@@ -20,6 +20,7 @@ use crate::tool::builtin::web_search::{Hit, SearchProvider, SearchResults, WebSe
 use crate::world::World;
 
 /// A model asked beside the conversation.
+#[derive(Clone)]
 pub(super) struct Side {
     pub(super) model: Arc<dyn Model>,
     /// Which one, by its id.
@@ -57,6 +58,7 @@ impl Side {
             effort: None,
             session: self.session.clone(),
             raw_events: false,
+            agent: None,
         };
         let (policy, stop) =
             (RetryPolicy { max_retries: 3, ..RetryPolicy::default() }, CancellationToken::new());

@@ -122,6 +122,7 @@ impl Checker {
             raw_events: false,
             session: session.clone(),
             bill: Bill::default(),
+            agent: None,
         }
     }
 }

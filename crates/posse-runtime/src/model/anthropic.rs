@@ -104,6 +104,9 @@ impl Anthropic {
                 put("authorization", &format!("Bearer {}", key.expose()))?;
             }
         }
+        if let Some(agent) = &request.agent {
+            put("x-claude-code-agent-id", agent)?;
+        }
         for (name, value) in &self.custom_headers {
             put(name, value)?;
         }

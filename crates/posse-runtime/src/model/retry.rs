@@ -109,6 +109,7 @@ fn is_drawn(delta: &Delta) -> bool {
         | Delta::ToolRunning(_)
         | Delta::Compacting
         | Delta::Hook(_)
+        | Delta::Task(_)
         | Delta::Note(_)
         | Delta::ModeChanged(_) => false,
     }

@@ -22,6 +22,7 @@ pub(super) fn request(model: &str) -> Request {
         effort: None,
         session: "session-1".into(),
         raw_events: false,
+        agent: None,
     }
 }
 

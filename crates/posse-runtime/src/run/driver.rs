@@ -203,6 +203,7 @@ impl Run {
             effort: self.setup.effort,
             session: self.setup.session.clone(),
             raw_events: self.setup.raw_events,
+            agent: self.setup.agent.clone(),
         }
     }
 

@@ -72,19 +72,39 @@ impl ToolPool {
         Self { tools: tools.into(), specs, deferred: None }
     }
 
+    /// A pool for an agent that may use everything: whatever it rarely needs waits until it is searched for, so that
+    /// its first request is small.
+    pub fn lean(tools: Vec<Arc<dyn AnyTool>>) -> Self {
+        const RARELY: [&str; 7] =
+            ["NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskStop", "WebSearch"];
+        let waits = |tool: &Arc<dyn AnyTool>| tool.can_wait() || RARELY.contains(&tool.name());
+        Self::searched(tools, waits)
+    }
+
     /// A pool in which tools that can wait do, if there are too many of them for the window and ToolSearch is there to
     /// load them. Where nothing waits there is nothing to search, and ToolSearch is left out.
-    pub fn with_search(mut tools: Vec<Arc<dyn AnyTool>>, deferral: Deferral, window: u64) -> Self {
+    pub fn with_search(tools: Vec<Arc<dyn AnyTool>>, deferral: Deferral, window: u64) -> Self {
         let waiting: Vec<ToolSpec> =
             tools.iter().filter(|tool| tool.can_wait()).map(|tool| tool.spec()).collect();
+        let holds = deferral.holds(&waiting, window);
+        Self::searched(tools, |tool| holds && tool.can_wait())
+    }
+
+    /// A pool in which the tools for which `waits` holds wait. Without any, or without ToolSearch, none does.
+    fn searched(mut tools: Vec<Arc<dyn AnyTool>>, waits: impl Fn(&Arc<dyn AnyTool>) -> bool) -> Self {
+        let waiting: Vec<ToolSpec> =
+            tools.iter().filter(|tool| waits(tool)).map(|tool| tool.spec()).collect();
         let search = tools.iter().position(|tool| tool.name() == ToolSearch::NAME);
-        let Some(search) = search.filter(|_| deferral.holds(&waiting, window)) else {
+        let Some(search) = search.filter(|_| !waiting.is_empty()) else {
             tools.retain(|tool| tool.name() != ToolSearch::NAME);
             return Self::new(tools);
         };
+        let specs_of = |tools: &[Arc<dyn AnyTool>]| {
+            tools.iter().filter(|tool| !waits(tool)).map(|tool| tool.spec()).collect()
+        };
         let deferred = Deferred::new(waiting);
         tools[search] = Arc::new(ToolSearch::new(deferred.clone()));
-        let specs = tools.iter().filter(|tool| !tool.can_wait()).map(|tool| tool.spec()).collect();
+        let specs = specs_of(&tools);
         Self { tools: tools.into(), specs, deferred: Some(deferred) }
     }
 

@@ -101,6 +101,7 @@ fn setup(script: &str) -> RunSetup {
         raw_events: false,
         session: "s".into(),
         bill: Bill::default(),
+        agent: None,
     }
 }
 

@@ -42,7 +42,10 @@ impl Run {
             context.extend(merged.context);
         }
         if let Some(reminder) = self.about_planning() {
-            message.blocks.insert(0, Block::Text(reminder));
+            // Answers to calls come first, whatever else is said.
+            let answers =
+                message.blocks.iter().take_while(|block| matches!(block, Block::ToolResult(_))).count();
+            message.blocks.insert(answers, Block::Text(reminder));
         }
         self.planning = self.is_planning();
         if self.turn.history().is_empty()

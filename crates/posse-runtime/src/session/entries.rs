@@ -26,6 +26,8 @@ pub struct EntryWriter {
     calls: HashMap<Box<str>, Arc<str>>,
     /// The id the next user message gets, if the client chose one.
     next_id: Option<Arc<str>>,
+    /// Which agent's conversation this is, if it is not the main one.
+    agent: Option<Box<str>>,
 }
 
 impl EntryWriter {
@@ -39,7 +41,15 @@ impl EntryWriter {
             last,
             calls: HashMap::new(),
             next_id: None,
+            agent: None,
         }
+    }
+
+    /// The same for the conversation of an agent.
+    #[must_use]
+    pub fn of_agent(mut self, id: &str) -> Self {
+        self.agent = Some(id.into());
+        self
     }
 
     /// The id of the newest entry.
@@ -127,7 +137,7 @@ impl EntryWriter {
     fn entry(&self, kind: &str, id: &str, parent: Option<Arc<str>>, world: &World, message: Value) -> Value {
         let mut entry = json!({
             "parentUuid": parent,
-            "isSidechain": false,
+            "isSidechain": self.agent.is_some(),
             "type": kind,
             "message": message,
             "uuid": id,
@@ -139,6 +149,9 @@ impl EntryWriter {
             "version": VERSION,
             "gitBranch": self.branch,
         });
+        if let Some(agent) = &self.agent {
+            entry["agentId"] = json!(agent);
+        }
         if message_is_absent(&entry) {
             entry.as_object_mut().map(|map| map.shift_remove("message"));
         }

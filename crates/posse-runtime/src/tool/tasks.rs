@@ -263,6 +263,13 @@ impl Tasks {
         }
     }
 
+    /// Forgets that somebody waits for a task itself: its end is news again.
+    pub fn unsee(&self, id: &str) {
+        if let Some(entry) = self.lock().entries.iter_mut().find(|entry| *entry.task.id == *id) {
+            entry.seen = false;
+        }
+    }
+
     /// The tasks that are over since the last time somebody asked. Each comes once.
     pub fn drain(&self) -> Vec<Finished> {
         let mut inner = self.lock();

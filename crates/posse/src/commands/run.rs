@@ -10,7 +10,7 @@ use posse_core::event::{Delta, Outcome as TurnOutcome, What};
 use posse_core::hooks::occasion::{EndReason, SetupTrigger};
 use posse_core::message::Message;
 use posse_core::permission::Mode;
-use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, launch};
+use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, converse, launch};
 use posse_runtime::run::Event;
 use posse_runtime::session::SessionError;
 use posse_runtime::world::World;
@@ -347,7 +347,7 @@ async fn as_text(
     say_first(&launched, terminal)?;
     let Launched { run, events, cx, .. } = &mut launched;
     let debug = show.debug.then(|| Debug::start(&cx.world));
-    let turn = run.prompt(message, stop.clone());
+    let turn = converse(run, cx, message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
         // The answer itself goes to standard output; a terminal would show it twice.
         let is_speech = matches!(event.what, What::Delta(Delta::Text(_)));
@@ -432,7 +432,7 @@ async fn as_json(
     }
     let Launched { run, events, cx, .. } = &mut launched;
     let debug = show.debug.then(|| Debug::start(&cx.world));
-    let turn = run.prompt(message, stop.clone());
+    let turn = converse(run, cx, message, stop.clone());
     let ended = drive(turn, events, stop, |event| {
         if stream {
             for line in lines.event(event) {

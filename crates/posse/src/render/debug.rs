@@ -1,6 +1,6 @@
 //! What happens in a run and when, one line each, for whoever looks for a reason.
 
-use posse_core::event::{Delta, Fact, HookNotice, What};
+use posse_core::event::{Delta, Fact, HookNotice, TaskNews, What};
 use posse_runtime::run::Event;
 use posse_runtime::world::{Stopwatch, World};
 
@@ -72,12 +72,20 @@ impl Debug {
                     cut(&plain(stderr), 200)
                 )
             }
+            What::Delta(Delta::Task(TaskNews::Started { background, .. })) => {
+                format!("agent starts{}", if *background { " in the background" } else { "" })
+            }
+            What::Delta(Delta::Task(TaskNews::Ended { status, tokens, .. })) => {
+                format!("agent {status}, {tokens} tokens")
+            }
             What::Delta(Delta::Note(text)) => format!("note: {}", plain(text)),
             What::Delta(Delta::ModeChanged(mode)) => format!("permission mode {}", mode.name()),
             What::Delta(Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
                 return None;
             }
         };
-        Some(format!("[{:>7} ms] {what}\n", self.watch.elapsed_ms()))
+        let whose =
+            event.from.as_ref().map(|mark| format!("{} {}: ", mark.kind, mark.agent)).unwrap_or_default();
+        Some(format!("[{:>7} ms] {whose}{what}\n", self.watch.elapsed_ms()))
     }
 }

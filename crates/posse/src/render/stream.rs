@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use posse_core::event::{Delta, Fact, HookNotice, Outcome, What};
+use posse_core::event::{Delta, Fact, HookNotice, Outcome, TaskNews, What};
 use posse_core::failure::Failure;
 use posse_core::hooks::HookEvent;
 use posse_core::message::{Reply, json as wire};
 use posse_core::price;
 use posse_runtime::launch::Facts;
-use posse_runtime::run::{Ended, Event, Spent};
+use posse_runtime::run::{Ended, Event, Mark, Spent};
 use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
 use posse_runtime::world::World;
 use serde_json::{Value, json};
@@ -76,6 +76,61 @@ impl Stream {
 
     /// The lines of an event.
     pub fn event(&self, event: &Event) -> Vec<Value> {
+        match &event.from {
+            Some(mark) => self.agent(mark, event),
+            None => self.main(event),
+        }
+    }
+
+    /// What another agent does: its comings and goings, and what it does with tools if somebody waits for it.
+    fn agent(&self, mark: &Mark, event: &Event) -> Vec<Value> {
+        let lines = match &event.what {
+            What::Delta(Delta::Task(news)) => return self.task(mark, news),
+            What::Fact(Fact::Replied(_) | Fact::Answered { .. } | Fact::Denied { .. })
+                if !mark.in_background =>
+            {
+                self.main(event)
+            }
+            What::Delta(Delta::Note(_) | Delta::Hook(_)) => return self.main(event),
+            What::Fact(_) | What::Delta(_) => return Vec::new(),
+        };
+        let shown = |line: &Value| {
+            // What it says to itself is its own; the call gets the report.
+            let text = line.pointer("/message/content/0/type").and_then(Value::as_str);
+            !matches!(text, Some("text" | "thinking" | "redacted_thinking"))
+        };
+        lines.into_iter().filter(shown).map(|line| marked(line, mark)).collect()
+    }
+
+    fn task(&self, mark: &Mark, news: &TaskNews) -> Vec<Value> {
+        let mut fields = json!({ "task_id": mark.agent, "tool_use_id": mark.call });
+        let mut put = |key: &str, value: Value| fields[key] = value;
+        match news {
+            TaskNews::Started { prompt, background } => {
+                put("run_id", json!(mark.agent));
+                put("description", json!(mark.task));
+                put("subagent_type", json!(mark.kind));
+                put("is_backgrounded", json!(background));
+                put("spawn_depth", json!(mark.depth));
+                put("task_type", json!("local_agent"));
+                put("prompt", json!(prompt));
+                vec![self.system("task_started", fields)]
+            }
+            TaskNews::Ended { status, sdk_status, summary, output_file, tokens, tool_uses, duration_ms } => {
+                let update = json!({ "task_id": mark.agent, "patch": { "status": status } });
+                put("status", json!(sdk_status));
+                put("summary", json!(summary));
+                put("output_file", json!(output_file));
+                put(
+                    "usage",
+                    json!({ "total_tokens": tokens, "tool_uses": tool_uses, "duration_ms": duration_ms }),
+                );
+                vec![self.system("task_updated", update), self.system("task_notification", fields)]
+            }
+        }
+    }
+
+    fn main(&self, event: &Event) -> Vec<Value> {
         match &event.what {
             What::Fact(Fact::Replied(reply)) => self.reply(reply, &event.ids),
             What::Fact(Fact::Answered { answer, .. }) => {
@@ -123,6 +178,7 @@ impl Stream {
                 Delta::Requesting
                 | Delta::Raw(_)
                 | Delta::Hook(_)
+                | Delta::Task(_)
                 | Delta::Text(_)
                 | Delta::Thinking(_)
                 | Delta::ToolStart { .. }
@@ -274,6 +330,17 @@ impl Stream {
         };
         Value::Object(spent.iter().map(|(model, spent)| one(model, spent)).collect())
     }
+}
+
+/// A line as one of another agent's.
+fn marked(mut line: Value, mark: &Mark) -> Value {
+    if line.get("parent_tool_use_id").is_some() {
+        line["parent_tool_use_id"] = json!(mark.call);
+        line["subagent_type"] = json!(mark.kind);
+        line["task_description"] = json!(mark.task);
+    }
+    line["agent_id"] = json!(mark.agent);
+    line
 }
 
 fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {

@@ -1,8 +1,8 @@
 //! A run for people: what is said, which tools run, what they answer, as it happens.
 
-use posse_core::event::{Delta, Fact, Outcome, What};
+use posse_core::event::{Delta, Fact, Outcome, TaskNews, What};
 use posse_core::message::{ToolAnswer, ToolCall};
-use posse_runtime::run::Event;
+use posse_runtime::run::{Event, Mark};
 use serde_json::Value;
 
 use super::listing::cut;
@@ -27,8 +27,31 @@ impl Transcript {
         Self { style, width, in_text: false, last_call: None }
     }
 
+    /// Of other agents only their comings and goings are drawn, and what they have to say to the user.
+    fn agent(&mut self, mark: &Mark, what: &What) -> String {
+        let who = plain(&format!("{} ({})", mark.kind, mark.task));
+        match what {
+            What::Delta(Delta::Task(TaskNews::Started { background, .. })) => {
+                let how = if *background { "in the background" } else { "at work" };
+                self.line(&self.style.dim(&format!("{who}: {how}")))
+            }
+            What::Delta(Delta::Task(TaskNews::Ended { status, tool_uses, duration_ms, .. })) => {
+                #[allow(clippy::cast_precision_loss)] // Nobody waits for 2^52 milliseconds.
+                let seconds = *duration_ms as f64 / 1_000.0;
+                self.line(
+                    &self.style.dim(&format!("{who}: {status}, {tool_uses} tool calls, {seconds:.1} s")),
+                )
+            }
+            What::Delta(Delta::Note(text)) => self.line(&self.style.dim(&plain(&format!("{who}: {text}")))),
+            What::Delta(_) | What::Fact(_) => String::new(),
+        }
+    }
+
     /// What to print for an event.
     pub fn event(&mut self, event: &Event) -> String {
+        if let Some(mark) = &event.from {
+            return self.agent(mark, &event.what);
+        }
         match &event.what {
             What::Delta(Delta::Text(text)) => {
                 // A blank line sets what is said apart from what was done.
@@ -76,7 +99,8 @@ impl Transcript {
                 | Delta::Thinking(_)
                 | Delta::ToolStart { .. }
                 | Delta::Raw(_)
-                | Delta::Hook(_),
+                | Delta::Hook(_)
+                | Delta::Task(_),
             ) => String::new(),
         }
     }

@@ -63,6 +63,7 @@ pub(super) fn body(request: &Request, quirks: Quirks) -> Value {
         effort,
         session: _,
         raw_events: _,
+        agent: _,
     } = request;
     let mut list: Vec<Value> = system_of(system).into_iter().collect();
     for message in messages {

@@ -16,6 +16,7 @@ fn request(text: &str) -> Request {
         effort: None,
         session: "s".into(),
         raw_events: false,
+        agent: None,
     }
 }
 

@@ -1,0 +1,241 @@
+//! The agents of a session: who is at work, who waits for a seat, who has ended and can go on.
+//!
+//! Every agent but the main one is started here, and every one ends in one of the endings of
+//! `posse_core::delegation`. A call waits for its agent in the foreground, or is answered at once; the work is the same
+//! task either way, so that it can change sides while it runs. Nothing here knows how a turn is driven.
+
+mod build;
+mod lifecycle;
+mod messages;
+mod seats;
+mod work;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures_util::future::BoxFuture;
+use posse_core::definition::AgentDefinition;
+use posse_core::delegation::{self, Audience, Options};
+use posse_core::permission::Approval;
+use posse_core::spec::Parent;
+use posse_core::tools::Capability;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use self::seats::{Seat, Seats};
+use super::side::Side;
+use super::{powers, tools};
+use crate::ask::Desk;
+use crate::catalog::Catalog;
+use crate::context::Context;
+use crate::hooks::Hooks;
+use crate::run::{Events, RunSetup};
+use crate::tool::builtin::agent::Agent;
+use crate::tool::builtin::send_message::SendMessage;
+use crate::tool::{AnyTool, ToolCx, ToolOutput};
+use crate::world::World;
+
+/// What all agents of a session have in common.
+pub(super) struct Common {
+    pub(super) world: Arc<World>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) hooks: Hooks,
+    pub(super) desk: Desk,
+    pub(super) events: Events,
+    pub(super) session: Box<str>,
+    pub(super) entrypoint: Box<str>,
+    pub(super) branch: String,
+    /// Where the transcripts of agents go; nowhere if nothing is written down.
+    pub(super) folder: Option<PathBuf>,
+    pub(super) spool: PathBuf,
+    /// Standing instructions, repository, machine: as the main agent knows them.
+    pub(super) context: Context,
+    /// Who reads pages and searches for them.
+    pub(super) pages: Option<Side>,
+    pub(super) search: Option<Side>,
+    /// Whether every model goes to the client of the main one: it is no provider of its own.
+    pub(super) one_client: bool,
+}
+
+/// The agents of a session.
+pub(super) struct Crew {
+    this: Weak<Self>,
+    common: Common,
+    seats: Seats,
+    members: Mutex<Members>,
+}
+
+#[derive(Default)]
+struct Members {
+    by_id: HashMap<Box<str>, Arc<Member>>,
+    names: HashMap<Box<str>, Box<str>>,
+}
+
+/// One agent, at work or not.
+struct Member {
+    id: Box<str>,
+    kind: Box<str>,
+    name: Option<Box<str>>,
+    description: String,
+    depth: u32,
+    is_fork: bool,
+    /// Whether it is not to be continued.
+    one_shot: bool,
+    /// What others inherit from it; its mode is asked for when they do.
+    capability: Capability,
+    may_ask: bool,
+    model: Box<str>,
+    setup: RunSetup,
+    cx: ToolCx,
+    transcript: PathBuf,
+    /// What stood before its own conversation, if it was forked.
+    base: Option<Arc<[posse_core::message::Message]>>,
+    seat: Seat,
+    standing: Mutex<Standing>,
+    /// Rung when somebody wants it in the background.
+    to_background: Notify,
+    _confinement: powers::Confinement,
+}
+
+/// How an agent stands.
+#[derive(Clone, Debug)]
+enum Standing {
+    /// At work, or about to be.
+    Running(CancellationToken),
+    /// Done.
+    Ended,
+}
+
+impl Member {
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As the one that starts another.
+    fn as_parent(&self) -> Parent {
+        let mode = self.setup.guard.mode.current();
+        Parent {
+            name: self.kind.clone(),
+            capability: self.capability.clone(),
+            approval: Approval { mode, may_ask: self.may_ask && Approval::of(mode).may_ask },
+            model: self.model.clone(),
+            effort: self.setup.effort,
+            depth: self.depth,
+        }
+    }
+}
+
+impl Crew {
+    /// A crew with nobody in it.
+    pub(super) fn new(common: Common) -> Arc<Self> {
+        let seats = Seats::new(&common.world.env);
+        Arc::new_cyclic(|this| Self { this: this.clone(), common, seats, members: Mutex::default() })
+    }
+
+    fn members(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The main agent joins: everybody else descends from it.
+    pub(super) fn enlist_main(&self, setup: RunSetup, cx: ToolCx, model: &str, may_ask: bool) {
+        let member = Member {
+            id: Box::default(),
+            kind: "main".into(),
+            name: Some("main".into()),
+            description: String::new(),
+            depth: 0,
+            is_fork: false,
+            one_shot: true,
+            capability: setup.guard.capability.clone(),
+            may_ask,
+            model: model.into(),
+            setup,
+            cx,
+            transcript: PathBuf::new(),
+            base: None,
+            seat: Seat::free(),
+            standing: Mutex::new(Standing::Running(CancellationToken::new())),
+            to_background: Notify::new(),
+            _confinement: powers::Confinement::default(),
+        };
+        self.members().by_id.insert(Box::default(), Arc::new(member));
+    }
+
+    fn member(&self, id: &str) -> Option<Arc<Member>> {
+        self.members().by_id.get(id).cloned()
+    }
+
+    /// An agent by its id or its name.
+    fn find(&self, wanted: &str) -> Option<Arc<Member>> {
+        let members = self.members();
+        let id = members.names.get(wanted).map_or(wanted, |id| id);
+        members.by_id.get(id).cloned()
+    }
+
+    /// What an agent with this capability may start, in order.
+    fn offered(&self, capability: &Capability) -> Vec<&AgentDefinition> {
+        let all: Vec<&AgentDefinition> =
+            self.common.catalog.registry.active.iter().filter(|agent| &*agent.name != "fork").collect();
+        let policy = &self.common.catalog.policy;
+        delegation::offered(&all, Audience { policy, capability, servers: &[] })
+    }
+
+    fn options(&self) -> Options {
+        let env = &self.common.world.env;
+        let disabled = self.common.catalog.policy.background_disabled;
+        let fork_by_default = self.fork_mode();
+        Options {
+            background: !disabled && !fork_by_default,
+            fork_by_default,
+            teams: env.is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"),
+        }
+    }
+
+    fn fork_mode(&self) -> bool {
+        self.common.world.env.is_on("CLAUDE_CODE_FORK_SUBAGENT")
+    }
+
+    /// The tools by which an agent with this capability reaches others.
+    pub(super) fn tools(self: &Arc<Self>, capability: &Capability, can_wait: bool) -> Vec<Arc<dyn AnyTool>> {
+        let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
+        if capability.grant(Agent::NAME).is_some() {
+            let listing = delegation::listing(&self.offered(capability));
+            let options = self.options();
+            let description = delegation::description(&listing, options);
+            let crew: Arc<dyn crate::tool::crew::Crew> = self.clone();
+            tools.push(Arc::new(Agent::new(crew, description, delegation::schema(options), can_wait)));
+        }
+        if capability.grant(SendMessage::NAME).is_some() {
+            tools.push(Arc::new(SendMessage::new(self.clone(), can_wait)));
+        }
+        tools
+    }
+
+    /// Built-in tools of an agent, connected to whom they need.
+    fn connected<'a>(
+        &'a self,
+        mode: &'a crate::ask::SharedMode,
+        sandbox: Option<&'a crate::sandbox::Sandbox>,
+    ) -> tools::Connected<'a> {
+        tools::Connected {
+            session: &self.common.session,
+            pages: self.common.pages.clone(),
+            search: self.common.search.clone(),
+            desk: &self.common.desk,
+            mode,
+            sandbox,
+        }
+    }
+}
+
+impl crate::tool::crew::Crew for Crew {
+    fn start<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.begin(input, cx))
+    }
+
+    fn write<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.deliver(input, cx))
+    }
+}

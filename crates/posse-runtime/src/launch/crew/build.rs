@@ -1,0 +1,346 @@
+//! From a resolved agent to a run that can be started: prompt, contexts, tools, permissions, hooks. A step that fails
+//! names itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use posse_core::definition::AgentDefinition;
+use posse_core::delegation::{Cause, Input, NOTES};
+use posse_core::hooks::Common as HookCommon;
+use posse_core::message::Message;
+use posse_core::origin::Origin;
+use posse_core::spec::AgentSpec;
+use posse_core::turn::Limits;
+use posse_core::{price, prompt};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::super::{powers, tools};
+use super::seats::Seat;
+use super::{Crew, Member, Standing};
+use crate::ask::{Desk, SharedMode};
+use crate::authority::{Guard, RunHooks, Subagent};
+use crate::hooks::{HookCx, HookSource};
+use crate::model::SystemPart;
+use crate::run::{Deferral, RunSetup, ToolPool};
+use crate::session::{EntryWriter, SessionError, Transcript};
+use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx};
+
+/// Built-in agents that answer once and are not continued.
+const ONE_SHOT: [&str; 2] = ["Explore", "Plan"];
+/// Built-in agents that are told nothing of the project but its place.
+const BARE: [&str; 2] = ["Explore", "Plan"];
+
+/// What a failing step says.
+pub(super) fn failed(step: &'static str, why: impl ToString) -> Cause {
+    Cause::Start { step, why: why.to_string() }
+}
+
+impl Crew {
+    /// Builds an agent that `caller` starts.
+    pub(super) async fn build(
+        &self,
+        caller: &Member,
+        definition: &AgentDefinition,
+        spec: &AgentSpec,
+        input: &Input,
+    ) -> Result<Arc<Member>, Cause> {
+        let common = &self.common;
+        let id: Box<str> = format!("a{}", common.world.ids.hex16()).into();
+        let cwd = self.folder_of(caller, input)?;
+        let mode = SharedMode::from(spec.approval.value.mode);
+        let desk = if spec.approval.value.may_ask { common.desk.clone() } else { Desk::default() };
+        let capability = spec.pool.capability.clone();
+        let reader = powers::is_reader(&capability).then_some(&*spec.name);
+        let authority = Arc::clone(&caller.setup.guard.authority);
+        let mut notes = Vec::new();
+        let confinement = powers::confine(&common.catalog, reader, &authority, &common.world, &mut notes)
+            .await
+            .map_err(|error| failed("apply the permission mode", error))?;
+        for note in notes {
+            common.events.delta(posse_core::event::Delta::Note(note));
+        }
+        let cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone());
+        let hooks = self.hooks_of(caller, spec, &id, &mode);
+        let (client, model_id) = self.model_of(caller, &spec.model.value);
+        let window = price::context_window(&spec.model.value);
+        let explicit = definition.tools.as_ref().is_some_and(|list| !list.is_empty());
+        let pool = self.pool(&capability, &mode, confinement.sandbox.as_deref(), explicit, window);
+        let guard = Guard {
+            authority,
+            mode,
+            capability: capability.clone(),
+            desk,
+            hooks,
+            agent: Some(spec.name.to_string()),
+            contained: confinement.allows_commands.clone(),
+            ..caller.setup.guard.clone()
+        };
+        let is_builtin = definition.source.origin == Origin::BuiltIn;
+        let setup = RunSetup {
+            model: client,
+            model_id,
+            system: self.system(spec, &cx),
+            opening: self.opening(spec, is_builtin && BARE.contains(&&*spec.name)),
+            greeting: Vec::new(),
+            tools: pool,
+            guard,
+            limits: Limits { max_requests: spec.max_turns.as_ref().map(|turns| turns.value.get()) },
+            max_budget_usd: None,
+            effort: spec.effort.as_ref().map(|effort| effort.value),
+            window: spec.auto_compact_window.map_or(window, u64::from),
+            final_tool: None,
+            bill: crate::run::Bill::default(),
+            agent: Some(id.clone()),
+            ..caller.setup.clone()
+        };
+        Ok(Arc::new(Member {
+            transcript: self.transcript_of(&id),
+            kind: spec.name.clone(),
+            name: input.name.clone(),
+            description: input.description.clone(),
+            depth: spec.depth,
+            is_fork: false,
+            one_shot: is_builtin && ONE_SHOT.contains(&&*spec.name),
+            capability,
+            may_ask: spec.approval.value.may_ask,
+            model: spec.model.value.clone(),
+            setup,
+            cx,
+            base: None,
+            seat: Seat::empty(&self.seats),
+            standing: Mutex::new(Standing::Running(CancellationToken::new())),
+            to_background: Notify::new(),
+            _confinement: confinement,
+            id,
+        }))
+    }
+
+    /// A copy of the caller that goes on from the same conversation: same words, same tools, same model.
+    pub(super) fn build_fork(
+        &self,
+        caller: &Member,
+        input: &Input,
+        base: Arc<[Message]>,
+    ) -> Result<Arc<Member>, Cause> {
+        let id: Box<str> = format!("a{}", self.common.world.ids.hex16()).into();
+        let cwd = self.folder_of(caller, input)?;
+        let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone());
+        let hooks = self.fork_hooks(caller, &id);
+        let setup = RunSetup {
+            opening: None,
+            greeting: Vec::new(),
+            guard: Guard { hooks, agent: Some("fork".into()), ..caller.setup.guard.clone() },
+            max_budget_usd: None,
+            final_tool: None,
+            bill: crate::run::Bill::default(),
+            agent: Some(id.clone()),
+            limits: Limits { max_requests: input.max_turns.map(std::num::NonZero::get) },
+            ..caller.setup.clone()
+        };
+        Ok(Arc::new(Member {
+            transcript: self.transcript_of(&id),
+            kind: "fork".into(),
+            name: input.name.clone(),
+            description: input.description.clone(),
+            depth: caller.depth + 1,
+            is_fork: true,
+            one_shot: false,
+            capability: caller.capability.clone(),
+            may_ask: caller.may_ask,
+            model: caller.model.clone(),
+            setup,
+            cx,
+            base: Some(base),
+            seat: Seat::empty(&self.seats),
+            standing: Mutex::new(Standing::Running(CancellationToken::new())),
+            to_background: Notify::new(),
+            _confinement: powers::Confinement::default(),
+            id,
+        }))
+    }
+
+    /// Where an agent works: where its caller does, unless the call names another of its folders.
+    fn folder_of(&self, caller: &Member, input: &Input) -> Result<PathBuf, Cause> {
+        let Some(wanted) = &input.cwd else { return Ok(caller.cx.cwd.get()) };
+        let folder = caller.cx.resolve(wanted);
+        let place =
+            folder.canonicalize().map_err(|error| failed("find the folder", format!("{wanted}: {error}")))?;
+        let roots = caller.setup.guard.authority.roots();
+        if !roots.iter().any(|root| place.starts_with(root)) {
+            return Err(failed("find the folder", format!("{wanted} is outside the working directories")));
+        }
+        Ok(place)
+    }
+
+    fn tool_context(
+        &self,
+        caller: &Member,
+        id: &str,
+        cwd: PathBuf,
+        sandbox: Option<Arc<crate::sandbox::Sandbox>>,
+    ) -> ToolCx {
+        ToolCx {
+            cwd: Cwd::new(cwd),
+            files: FileState::default(),
+            tasks: Tasks::default(),
+            todos: Todos::default(),
+            stop: CancellationToken::new(),
+            call: Box::default(),
+            agent: id.into(),
+            inbox: Inbox::default(),
+            conversation: None,
+            sandbox,
+            ..caller.cx.clone()
+        }
+    }
+
+    fn transcript_of(&self, id: &str) -> PathBuf {
+        self.common.folder.as_ref().map(|folder| folder.join(format!("agent-{id}.jsonl"))).unwrap_or_default()
+    }
+
+    /// The client of a model and its id there. A main model that is no provider answers for all.
+    fn model_of(&self, caller: &Member, name: &str) -> (Arc<dyn crate::model::Model>, Box<str>) {
+        let setup = &caller.setup;
+        let id = if self.common.one_client || name == &*caller.model {
+            setup.model_id.clone()
+        } else {
+            self.common.catalog.policy.model_names.wire_id(name)
+        };
+        (Arc::clone(&setup.model), id)
+    }
+
+    fn pool(
+        &self,
+        capability: &posse_core::tools::Capability,
+        mode: &SharedMode,
+        sandbox: Option<&crate::sandbox::Sandbox>,
+        explicit: bool,
+        window: u64,
+    ) -> ToolPool {
+        let mut pool: Vec<Arc<dyn AnyTool>> = tools::select(capability, self.connected(mode, sandbox));
+        if let Some(crew) = self.this.upgrade() {
+            pool.extend(crew.tools(capability, !explicit));
+        }
+        if explicit {
+            let deferral = Deferral::parse(self.common.world.env.get("ENABLE_TOOL_SEARCH"));
+            ToolPool::with_search(pool, deferral, window)
+        } else {
+            ToolPool::lean(pool)
+        }
+    }
+
+    /// What never changes first: agents of one kind share it word for word.
+    fn system(&self, spec: &AgentSpec, cx: &ToolCx) -> Arc<[SystemPart]> {
+        let body = spec.body.trim();
+        let main = if body.is_empty() { prompt::DEFAULT_SUBAGENT.trim() } else { body };
+        let environment = prompt::Environment {
+            cwd: cx.cwd.get().display().to_string(),
+            model: spec.model.value.to_string(),
+            ..self.common.context.environment.clone()
+        };
+        Arc::from([
+            SystemPart { text: format!("{main}\n\n{}", NOTES.trim()), cache: true },
+            SystemPart { text: prompt::environment(&environment), cache: true },
+        ])
+    }
+
+    fn opening(&self, spec: &AgentSpec, bare: bool) -> Option<String> {
+        let context = &self.common.context;
+        let managed =
+            |file: &&prompt::Instructions| file.whose.contains("admin") || file.whose.contains("managed");
+        let instructions: Vec<prompt::Instructions> = match (bare, spec.omit_claude_md) {
+            (true, _) => Vec::new(),
+            (false, true) => context.instructions.iter().filter(managed).cloned().collect(),
+            (false, false) => context.instructions.clone(),
+        };
+        let git = context.git.as_deref().filter(|_| !bare);
+        prompt::opening(&instructions, git)
+    }
+
+    fn hooks_of(&self, caller: &Member, spec: &AgentSpec, id: &str, mode: &SharedMode) -> RunHooks {
+        let source = Arc::new(HookSource {
+            label: format!("agent {}", spec.name).into(),
+            plugin: None,
+            is_managed: spec.source.origin == Origin::Managed,
+        });
+        let hooks = self.common.hooks.scoped(&source, spec.hooks.clone());
+        self.run_hooks(caller, hooks, id, &spec.name, mode.clone())
+    }
+
+    fn fork_hooks(&self, caller: &Member, id: &str) -> RunHooks {
+        let hooks = self.common.hooks.clone();
+        self.run_hooks(caller, hooks, id, "fork", caller.setup.guard.mode.clone())
+    }
+
+    fn run_hooks(
+        &self,
+        caller: &Member,
+        hooks: crate::hooks::Hooks,
+        id: &str,
+        kind: &str,
+        mode: SharedMode,
+    ) -> RunHooks {
+        let cx = caller.setup.guard.hooks.cx();
+        let common = HookCommon {
+            agent_id: Some(id.to_owned()),
+            agent_type: Some(kind.to_owned()),
+            ..cx.common.clone()
+        };
+        let subagent = Subagent {
+            id: id.to_owned(),
+            kind: kind.to_owned(),
+            transcript: self.transcript_of(id).display().to_string(),
+        };
+        RunHooks::new(hooks, HookCx { common, ..cx.clone() }, mode, Some(subagent))
+    }
+}
+
+impl Member {
+    /// Opens its transcript, to begin it or to go on.
+    pub(super) fn open_transcript(&self, crew: &Crew) -> Result<(Transcript, Vec<Message>), SessionError> {
+        let common = &crew.common;
+        let stored = (!self.transcript.as_os_str().is_empty()).then_some(self.transcript.as_path());
+        let before = match stored.filter(|path| path.exists()) {
+            Some(path) => Some(crate::session::load(path, None)?),
+            None => None,
+        };
+        let last = before.as_ref().and_then(|history| history.last.clone());
+        let cwd = self.cx.cwd.get().display().to_string();
+        let writer = EntryWriter::new(&common.session, &cwd, &common.branch, &common.entrypoint, last)
+            .of_agent(&self.id);
+        let transcript = Transcript::open(stored, writer)?;
+        Ok((transcript, before.map(|history| history.messages).unwrap_or_default()))
+    }
+
+    /// Writes down what the agent is, beside what it says.
+    pub(super) fn write_meta(&self, call: &str, background: bool, ended: Option<&str>) {
+        if self.transcript.as_os_str().is_empty() {
+            return;
+        }
+        let mut meta = json!({
+            "agentType": self.kind,
+            "description": self.description,
+            "toolUseId": call,
+            "spawnDepth": self.depth,
+            "requestShape": if background { "background" } else { "foreground" },
+            "model": self.model,
+            "cwd": self.cx.cwd.get(),
+            "finished": ended.is_some(),
+        });
+        if let Some(name) = &self.name {
+            meta["name"] = json!(name);
+        }
+        if self.is_fork {
+            meta["isFork"] = json!(true);
+        }
+        if let Some(ended) = ended {
+            meta["status"] = json!(ended);
+        }
+        let path: PathBuf = self.transcript.with_extension("meta.json");
+        // What cannot be written is missed by whoever looks later; the agent works all the same.
+        let _ = std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")));
+        let _ = std::fs::write(path, meta.to_string());
+    }
+}

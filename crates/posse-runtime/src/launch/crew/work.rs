@@ -1,0 +1,213 @@
+//! One agent at work, from its first word to its ending.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::delegation::{self, Cause, Ending, Facts, Stopper, ToolUses, VERDICT_REMINDER};
+use posse_core::event::{Delta, Outcome, TaskNews};
+use posse_core::hooks::{HookEvent, Occasion};
+use posse_core::message::{Block, Message, Role, Usage};
+use tokio_util::sync::CancellationToken;
+
+use super::{Crew, Member, Standing};
+use crate::run::{Ended, Mark, Run};
+use crate::tool::TaskKind;
+
+/// How long an agent waits for agents of its own after its last word, unless the environment says otherwise.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What an agent leaves.
+pub(super) struct Left {
+    pub(super) ending: Ending,
+    pub(super) facts: Facts,
+    /// The last thing it said.
+    pub(super) said: String,
+}
+
+/// One piece of work for an agent.
+pub(super) struct Job {
+    pub(super) member: Arc<Member>,
+    pub(super) prompt: String,
+    /// What it is told, as it is told.
+    pub(super) message: Message,
+    /// The call it works for.
+    pub(super) call: Box<str>,
+    pub(super) background: bool,
+}
+
+impl Crew {
+    /// Does a job, and says what is left. Ends in any case: cancelling `stop` ends it early.
+    pub(super) async fn work(&self, job: Job, stop: CancellationToken) -> Left {
+        let watch = self.common.world.clock.start();
+        let member = Arc::clone(&job.member);
+        let mark = Arc::new(Mark {
+            agent: member.id.clone(),
+            kind: member.kind.clone(),
+            task: member.description.clone(),
+            call: job.call.clone(),
+            depth: member.depth,
+            in_background: job.background,
+        });
+        let events = self.common.events.of(mark);
+        events
+            .delta(Delta::Task(TaskNews::Started { prompt: job.prompt.clone(), background: job.background }));
+        member.write_meta(&job.call, job.background, None);
+        let opened = member.open_transcript(self);
+        let (ending, said, run) = match opened {
+            Err(error) => {
+                let cause = Cause::Start { step: "open its transcript", why: error.to_string() };
+                (Ending::Failed(cause), String::new(), None)
+            }
+            Ok((transcript, own)) => {
+                let base = member.base.iter().flat_map(|base| base.iter().cloned());
+                let history: Vec<Message> = base.chain(own).collect();
+                let mut run =
+                    Run::new(member.setup.clone(), history, member.cx.clone(), transcript, events.clone());
+                let (ending, said) = self.drive(&mut run, &member, job.message, &stop, job.background).await;
+                (ending, said, Some(run))
+            }
+        };
+        member.cx.tasks.shutdown().await;
+        for text in member.cx.inbox.close() {
+            // Nobody reads it any more: whoever continues the agent finds it first.
+            member.cx.inbox.put(text);
+        }
+        let usage = self.settle(&member, run.as_ref());
+        let facts = Facts {
+            agent_id: member.id.clone(),
+            agent_type: member.kind.clone(),
+            description: member.description.clone(),
+            prompt: job.prompt,
+            model: member.setup.model_id.clone(),
+            models_used: Vec::new(),
+            usage,
+            total_tokens: run.as_ref().map(Run::context_tokens).unwrap_or_default(),
+            tools: run.as_ref().map(|run| tool_uses(run.history())).unwrap_or_default(),
+            duration: Duration::from_millis(watch.elapsed_ms()),
+            can_continue: !member.one_shot,
+            worktree: None,
+        };
+        *member.standing() = Standing::Ended;
+        member.write_meta(&job.call, job.background, Some(ending.task_status()));
+        events.delta(Delta::Task(TaskNews::Ended {
+            status: ending.task_status(),
+            sdk_status: ending.sdk_status(),
+            summary: format!("Agent \"{}\" {}", member.description, ending.words()),
+            output_file: member.transcript.display().to_string(),
+            tokens: facts.total_tokens,
+            tool_uses: facts.tools.total(),
+            duration_ms: watch.elapsed_ms(),
+        }));
+        member.seat.leave();
+        Left { ending, facts, said }
+    }
+
+    /// Turn after turn until nothing is left to hear: agents of its own, messages, a verdict that is due.
+    async fn drive(
+        &self,
+        run: &mut Run,
+        member: &Member,
+        message: Message,
+        stop: &CancellationToken,
+        background: bool,
+    ) -> (Ending, String) {
+        self.greet(run, member).await;
+        let mut next = message;
+        let mut reminded = false;
+        loop {
+            let ended = match run.prompt(next, stop.clone()).await {
+                Ok(ended) => ended,
+                Err(error) => return (Ending::Failed(Cause::Internal(error.to_string())), last_words(run)),
+            };
+            let is_answer = matches!(ended.outcome, Outcome::Answer { .. });
+            if is_answer && let Some(more) = self.more_to_hear(run, member, stop).await {
+                next = Message::user(more);
+                continue;
+            }
+            if is_answer && is_verdict_due(member, run) && !std::mem::replace(&mut reminded, true) {
+                next = Message::user(VERDICT_REMINDER);
+                continue;
+            }
+            return conclude(&ended, run, stop, background);
+        }
+    }
+
+    /// Hooks hear that an agent starts, and may have something to say to it.
+    async fn greet(&self, run: &mut Run, member: &Member) {
+        let hooks = &member.setup.guard.hooks;
+        if !hooks.hears(HookEvent::SubagentStart) {
+            return;
+        }
+        let occasion =
+            Occasion::SubagentStart { agent_id: member.id.to_string(), agent_type: member.kind.to_string() };
+        let merged = hooks.fire(&occasion, &member.cx.cwd.get()).await;
+        for note in merged.system_messages.into_iter().chain(merged.errors) {
+            self.common.events.delta(Delta::Note(note));
+        }
+        run.greet(merged.context);
+    }
+
+    /// What agents of its own and others have to say after its last word; nothing if it is really over.
+    async fn more_to_hear(&self, run: &Run, member: &Member, stop: &CancellationToken) -> Option<String> {
+        let tasks = &member.cx.tasks;
+        if tasks.is_awaited(TaskKind::Agent) {
+            tokio::select! {
+                () = tasks.changed() => {}
+                () = stop.cancelled() => return None,
+                () = tokio::time::sleep(PATIENCE) => {}
+            }
+        } else if member.cx.inbox.close_if_empty() {
+            return None;
+        }
+        let mail = run.mail();
+        (!mail.is_empty()).then(|| mail.join("\n\n"))
+    }
+
+    /// Everything an agent used is paid by the session.
+    fn settle(&self, member: &Member, run: Option<&Run>) -> Usage {
+        let mut total = Usage::default();
+        let Some(run) = run else { return total };
+        let payer = self.member("").map(|main| main.setup.bill.clone());
+        for (model, spent) in run.spent() {
+            total += spent.usage;
+            if let Some(payer) = &payer {
+                payer.charge(model, spent.usage);
+            }
+        }
+        let _ = member;
+        total
+    }
+}
+
+fn is_verdict_due(member: &Member, run: &Run) -> bool {
+    &*member.kind == "verification" && delegation::verdict(&last_words(run)).is_none()
+}
+
+/// How a run that will say no more has ended, and its last words.
+fn conclude(ended: &Ended, run: &Run, stop: &CancellationToken, background: bool) -> (Ending, String) {
+    let said = match &ended.outcome {
+        Outcome::Answer { text, .. } if !text.trim().is_empty() => text.clone(),
+        _ => last_words(run),
+    };
+    let ending = match Ending::of(&ended.outcome, !said.trim().is_empty(), background) {
+        Ending::Interrupted if background && stop.is_cancelled() => Ending::Stopped(Stopper::Parent),
+        other => other,
+    };
+    (ending, said)
+}
+
+/// The last text of the agent itself.
+fn last_words(run: &Run) -> String {
+    let spoken = run.history().iter().rev().filter(|message| message.role == Role::Assistant);
+    spoken.map(Message::text).find(|text| !text.trim().is_empty()).unwrap_or_default()
+}
+
+fn tool_uses(history: &[Message]) -> ToolUses {
+    let mut uses = ToolUses::default();
+    for block in history.iter().flat_map(|message| &message.blocks) {
+        if let Block::ToolUse(call) = block {
+            uses.add(&call.name);
+        }
+    }
+    uses
+}
