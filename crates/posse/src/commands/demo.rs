@@ -84,25 +84,22 @@ async fn play(
     let stop = CancellationToken::new();
     let paced = terminal.is_terminal && !args.fast;
     let mut transcript = Transcript::new(Style { color: terminal.color }, terminal.width);
-    let turn = async {
-        let ended = run.prompt(Message::user(TASK), stop.clone()).await;
-        // The last sender goes with the run; then the drawing below knows that it has seen everything.
-        drop(run);
-        ended
-    };
-    let drawing = async {
-        while let Some(event) = events.recv().await {
-            draw(&event, &mut transcript, paced, terminal).await?;
+    let turn = run.prompt(Message::user(TASK), stop.clone());
+    let interrupts = interrupts(stop.clone());
+    tokio::pin!(turn, interrupts);
+    let ended = loop {
+        tokio::select! {
+            // What happened is drawn before its end is.
+            biased;
+            Some(event) = events.recv() => draw(&event, &mut transcript, paced, terminal).await?,
+            ended = &mut turn => break ended,
+            never = &mut interrupts => match never {},
         }
-        Ok::<(), Error>(())
     };
-    let both = async { tokio::join!(turn, drawing) };
-    let (ended, drawn) = tokio::select! {
-        both = both => both,
-        never = interrupts(stop.clone()) => match never {},
-    };
+    while let Ok(event) = events.try_recv() {
+        draw(&event, &mut transcript, paced, terminal).await?;
+    }
     cx.tasks.shutdown().await;
-    drawn?;
     ended.map_err(|error| Failure::new(error.to_string()).into())
 }
 
