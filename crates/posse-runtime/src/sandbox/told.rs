@@ -27,30 +27,38 @@ const UNREACHED: &[&str] = &[
 impl Sandbox {
     /// What commands of the run can do, for whoever writes them.
     pub fn told(&self) -> String {
-        let scratch = self.scratch.display();
-        let mut text = if self.order.read_only {
-            format!("Commands are read-only here: the system lets them write only below $TMPDIR ({scratch}).")
+        let scratch = format!("$TMPDIR is {}.", self.scratch.display());
+        let aside = if self.order.read_only {
+            String::new()
         } else {
-            format!(
-                "Commands are confined here: the system lets them write only below {} and $TMPDIR ({scratch}), and \
-                 not to what is run from there, such as .git/hooks and .claude.",
-                self.folders()
-            )
+            " What is run from there, such as .git/hooks and .claude, is protected.".to_owned()
         };
-        text += &match &self.network {
-            Network::Open => String::new(),
-            Network::Closed => " They reach no network.".to_owned(),
-            Network::Only(hosts) => {
-                let hosts: Vec<String> = hosts.iter().cloned().map(String::from).collect();
-                format!(" They reach only {}, through the proxy in HTTPS_PROXY.", hosts.join(", "))
-            }
-        };
-        text += if self.can_be_left() {
+        let way_out = if self.can_be_left() {
             " If a command cannot work so, call it again with dangerouslyDisableSandbox; the user decides."
         } else {
             " There is no way around; say what could not be done."
         };
-        text
+        format!("{}{aside} {scratch}{way_out}", self.limits())
+    }
+
+    /// What they cannot, in short.
+    fn limits(&self) -> String {
+        let files = if self.order.read_only {
+            "Commands are read-only here: the system lets them write only below $TMPDIR.".to_owned()
+        } else {
+            let folders = self.folders();
+            format!(
+                "Commands are confined here: the system lets them write only below {folders} and $TMPDIR."
+            )
+        };
+        match &self.network {
+            Network::Open => files,
+            Network::Closed => format!("{files} They reach no network."),
+            Network::Only(hosts) => {
+                let hosts: Vec<String> = hosts.iter().cloned().map(String::from).collect();
+                format!("{files} They reach only {}, through the proxy in HTTPS_PROXY.", hosts.join(", "))
+            }
+        }
     }
 
     fn folders(&self) -> String {
@@ -63,6 +71,6 @@ impl Sandbox {
         let printed = printed.to_ascii_lowercase();
         let says = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
         let is_open = matches!(self.network, Network::Open);
-        (says(REFUSALS) || !is_open && says(UNREACHED)).then(|| format!("[{}]", self.told()))
+        (says(REFUSALS) || !is_open && says(UNREACHED)).then(|| format!("[{}]", self.limits()))
     }
 }

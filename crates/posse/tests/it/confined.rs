@@ -30,8 +30,9 @@ fn command(line: &str) -> Value {
 fn run(env: &TestEnv, args: &[&str]) -> String {
     let base =
         ["-p", "go", "--model", "rehearsal:script.yaml", "--output-format", "stream-json", "--verbose"];
-    let output = env.posse(&[&base[..], args].concat()).success();
-    let answers = output.lines().map(json).filter(|line| line["type"] == "user");
+    let output = env.posse(&[&base[..], args].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let answers = output.stdout.lines().map(json).filter(|line| line["type"] == "user");
     answers.map(|line| format!("{}\n", line["message"]["content"][0]["content"])).collect()
 }
 
@@ -197,10 +198,7 @@ fn a_workspace_can_be_written_and_nothing_else() {
     assert_eq!((written(&["project/src/inside", "granted/f"]), written(&wrong)), (2, 0), "{said}");
     assert_eq!(env.read("project/src/kept"), "before");
     assert!(!said.contains("a secret") && said.contains("Commands are confined here"), "{said}");
-    let (_, notes) = {
-        let output = env.posse(&["-p", "go", "--model", "rehearsal:script.yaml"]);
-        (output.code, output.stderr)
-    };
+    let notes = env.posse(&["-p", "go", "--model", "rehearsal:script.yaml"]).stderr;
     assert!(notes.contains("allowWrite: $ENV/nowhere does not exist"), "{notes}");
     // Without it all of this works, once it is allowed.
     settings(&env, &json!({}));
