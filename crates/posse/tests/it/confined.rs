@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use posse_testkit::FakeModel;
+use posse_testkit::server::MessagesReply;
 use serde_json::json;
 
 use super::*;
@@ -130,16 +132,52 @@ fn what_a_reader_is_told_and_what_it_can_do() {
     let Some(_) = support_or_say("what a reader is told") else { return };
     let fails = "cat f; false";
     let env = wanting(&[command("echo x > $TMPDIR/f && cat $TMPDIR/f"), command(fails), command("echo > f")]);
-    let said = run(&env, &[&AS_READER[..], &["--record", "r.jsonl"]].concat());
+    let said = run(&env, &AS_READER);
     assert_eq!(said.matches("read-only here").count(), 1, "only where the sandbox is why: {said}");
     assert!(said.starts_with("\"x\"\n"), "{said}");
-    let record = env.read("project/r.jsonl");
-    assert!(record.contains("Commands are read-only here"));
-    assert!(!record.contains("dangerouslyDisableSandbox"), "a reader has no way out");
-    // Others hear nothing of it.
-    run(&env, &["--allowedTools", "Bash", "--record", "s.jsonl"]);
-    let record = env.read("project/s.jsonl");
-    assert!(!record.contains("only here") && !record.contains("dangerouslyDisableSandbox"));
+}
+
+/// The Bash tool as the model is offered it.
+fn offered(sandbox: &Value, args: &[&str]) -> Value {
+    let server = FakeModel::serving([MessagesReply::new().text("Done.").answer()]);
+    let mut env = wanting(&[]);
+    env.set("ANTHROPIC_BASE_URL", &server.url()).set("ANTHROPIC_API_KEY", "k");
+    settings(&env, &json!({ "sandbox": sandbox }));
+    assert_eq!(env.posse(&[&["-p", "go"], args].concat()).code, Some(0));
+    let tools = server.requests()[0].body["tools"].clone();
+    let is_bash = |tool: &&Value| tool["name"] == "Bash";
+    tools.as_array().expect("tools").iter().find(is_bash).expect("Bash").clone()
+}
+
+#[test]
+fn the_model_is_told_of_its_sandbox_and_of_ways_out_only_where_there_are_some() {
+    let Some(_) = support_or_say("what a model is told") else { return };
+    let plain = offered(&json!({}), &[]);
+    for (sandbox, args, sentence, way_out) in [
+        (json!({ "enabled": true }), &[][..], "Commands are confined here", true),
+        (
+            json!({ "enabled": true, "allowUnsandboxedCommands": false }),
+            &[],
+            "Commands are confined here",
+            false,
+        ),
+        (json!({}), &AS_READER[..], "Commands are read-only here", false),
+        (json!({ "enabled": true }), &AS_READER[..], "Commands are read-only here", false),
+    ] {
+        let told = offered(&sandbox, args);
+        let text = told["description"].as_str().expect("text");
+        let before = plain["description"].as_str().expect("text");
+        assert!(text.starts_with(before) && text[before.len()..].contains(sentence), "{text}");
+        let inputs = &told["input_schema"]["properties"];
+        assert_eq!(inputs.get("dangerouslyDisableSandbox").is_some(), way_out, "{sandbox} {args:?}");
+    }
+    let text = plain.to_string();
+    assert!(
+        !text.contains("only here") && !text.contains("confined") && !text.contains("dangerously"),
+        "{text}"
+    );
+    let off = offered(&json!({ "readOnlyAgents": "off" }), &AS_READER);
+    assert_eq!(off, plain, "without a sandbox, not a byte more");
 }
 
 #[test]
@@ -243,14 +281,12 @@ fn commands_leave_the_sandbox_only_as_settings_and_rules_say() {
     for (more, args, expected) in cases {
         let env = wanting(&calls);
         settings(&env, &sandbox(more.clone()));
-        let said = run(&env, &[args, &["--record", "r.jsonl"]].concat());
+        let said = run(&env, args);
         let names = ["asked", "odd", "excluded", "mixed"];
         let mut made: Vec<&str> =
             names.into_iter().filter(|name| env.path("outside").join(name).exists()).collect();
         made.extend(env.path("project/src/plain").exists().then_some("plain"));
         assert_eq!(made.join(" "), expected, "{more} {args:?}: {said}");
-        let offered = env.read("project/r.jsonl").contains("\"dangerouslyDisableSandbox\":{");
-        assert_eq!(offered, more["allowUnsandboxedCommands"] != false, "{more}");
     }
 }
 
