@@ -74,7 +74,11 @@ fn command(program: impl AsRef<std::ffi::OsStr>, cwd: &Path) -> Command {
 impl Place {
     /// With a process outside.
     fn new() -> Self {
-        let mut place = Self::without_keeper();
+        Self::with_keeper(true)
+    }
+
+    fn with_keeper(has_repository: bool) -> Self {
+        let mut place = Self::folders(has_repository);
         place.start_keeper();
         place
     }
@@ -82,10 +86,19 @@ impl Place {
     /// With a process outside if the attempt knows of one; starting it takes longer than most attempts.
     fn for_way(way: &Way) -> Self {
         let words = ["keeper", "KEEPER", "sockets", "tcp", "udp", "TCP", "TERMINAL"];
-        if words.iter().any(|word| way.attempt.contains(word)) { Self::new() } else { Self::without_keeper() }
+        let has_repository = way.attempt.contains("repo");
+        if words.iter().any(|word| way.attempt.contains(word)) {
+            Self::with_keeper(has_repository)
+        } else {
+            Self::folders(has_repository)
+        }
     }
 
     fn without_keeper() -> Self {
+        Self::folders(true)
+    }
+
+    fn folders(has_repository: bool) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let at = |name: &str| root.path().join(name);
         for folder in ["scratch", "sockets", "outside/dir", "outside/empty", "outside/home"] {
@@ -99,7 +112,7 @@ impl Place {
             std::fs::write(at("outside").join(file), "before\n").expect("a file");
         }
         std::os::unix::fs::symlink("victim.txt", at("outside/link")).expect("a link");
-        if has("git") {
+        if has_repository && has("git") {
             let status = command("git", &at("outside")).args(["init", "-q", "repo"]).status();
             assert!(status.expect("git").success());
         }
@@ -252,36 +265,67 @@ fn changed_by(
 /// Whether a path outside may change.
 type Allowed = fn(&str) -> bool;
 
-/// Tries every way without a sandbox, and with one of each kind.
+/// What came of the attempts.
+#[derive(Default)]
+struct Tally {
+    escapes: Vec<String>,
+    /// Those that do nothing even without a sandbox.
+    idle: Vec<String>,
+    tried: usize,
+}
+
+/// Tries every way without a sandbox, and with one of each kind; several at a time, since most of it is waiting.
 fn try_all(ways: &[Way], kinds: &[Support], profile: fn(&Place) -> Profile, may_change: Allowed) {
-    let (mut escapes, mut idle, mut tried) = (Vec::new(), Vec::new(), 0);
-    for way in ways {
-        if let Err(reason) = possible(way) {
-            println!("not tried: {}: {reason}", way.name);
-            continue;
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let mut tally = Tally::default();
+        while let Some(way) = ways.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            try_one(way, kinds, profile, may_change, &mut tally);
         }
-        let (changed, said) = changed_by(&mut Place::for_way(way), way, None, may_change);
-        if changed.is_empty() && SELDOM_POSSIBLE.contains(&way.name) {
-            println!("not tried: {}: this system refuses it to everybody: {said}", way.name);
-            continue;
-        }
-        if changed.is_empty() {
-            idle.push(format!("{}: {said}", way.name));
-        }
-        for support in kinds {
-            tried += 1;
-            let mut place = Place::for_way(way);
-            let sandbox = Sandbox::new(profile(&place), support, POSSE).expect("a sandbox");
-            let (changed, said) = changed_by(&mut place, way, Some(&sandbox), may_change);
-            if !changed.is_empty() {
-                escapes.push(format!("{}: {changed:?} {said} {support:?}", way.name));
-            }
-            assert!(!said.contains("posse: ") && !said.contains("bwrap: "), "{}: {said}", way.name);
-        }
-    }
+        tally
+    };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker")).collect()
+    });
+    let tried: usize = tallies.iter().map(|tally| tally.tried).sum();
+    let escapes: Vec<&str> = tallies.iter().flat_map(|tally| &tally.escapes).map(String::as_str).collect();
+    let idle: Vec<&str> = tallies.iter().flat_map(|tally| &tally.idle).map(String::as_str).collect();
     println!("{tried} attempts, {} escapes", escapes.len());
     assert!(escapes.is_empty(), "{} escapes:\n{}", escapes.len(), escapes.join("\n"));
     assert!(idle.is_empty(), "{} do nothing even without a sandbox:\n{}", idle.len(), idle.join("\n"));
+}
+
+fn try_one(
+    way: &Way,
+    kinds: &[Support],
+    profile: fn(&Place) -> Profile,
+    may_change: Allowed,
+    tally: &mut Tally,
+) {
+    if let Err(reason) = possible(way) {
+        println!("not tried: {}: {reason}", way.name);
+        return;
+    }
+    let (changed, said) = changed_by(&mut Place::for_way(way), way, None, may_change);
+    if changed.is_empty() && SELDOM_POSSIBLE.contains(&way.name) {
+        println!("not tried: {}: this system refuses it to everybody: {said}", way.name);
+        return;
+    }
+    if changed.is_empty() {
+        tally.idle.push(format!("{}: {said}", way.name));
+    }
+    for support in kinds {
+        tally.tried += 1;
+        let mut place = Place::for_way(way);
+        let sandbox = Sandbox::new(profile(&place), support, POSSE).expect("a sandbox");
+        let (changed, said) = changed_by(&mut place, way, Some(&sandbox), may_change);
+        if !changed.is_empty() {
+            tally.escapes.push(format!("{}: {changed:?} {said} {support:?}", way.name));
+        }
+        assert!(!said.contains("posse: ") && !said.contains("bwrap: "), "{}: {said}", way.name);
+    }
 }
 
 /// What can hold a reader: the kernel, and mounts as on a kernel without Landlock.
