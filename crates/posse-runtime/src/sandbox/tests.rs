@@ -118,3 +118,79 @@ fn what_is_protected_and_missing_gets_an_empty_folder_or_is_named() {
     resolve::resolve(&place.worker(), false, true).unwrap();
     assert!(!place.path("p/.claude").exists());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_what_certainly_fits_leaves() {
+    let place = Place::new();
+    let sandbox = |commands: &[&str], on_request| {
+        let sandbox = Sandbox::new(place.worker(), &support(7, false), "/posse").unwrap();
+        sandbox.with_exits(Exits::new(commands.iter().copied(), on_request))
+    };
+    let closed = sandbox(&[], false);
+    let excluded = sandbox(&["docker", "npm run deploy:*", " "], true);
+    for (line, confined) in [
+        ("docker ps", false),
+        ("docker", false),
+        ("docker ps && docker images", false),
+        ("npm run deploy --now", false),
+        ("npm run test", true),
+        ("docker ps; rm x", true),
+        ("docker ps $(rm x)", true),
+        ("$docker ps", true),
+        ("./docker ps", true),
+        ("dockerd", true),
+        ("", true),
+    ] {
+        assert_eq!(excluded.confines(line, false), confined, "{line}");
+        assert!(closed.confines(line, true), "{line}");
+    }
+    assert!(!excluded.confines("rm x", true));
+    for (value, leaves) in [
+        (serde_json::json!(true), true),
+        (serde_json::json!("true"), true),
+        (serde_json::json!("TRUE"), false),
+        (serde_json::json!(1), false),
+        (serde_json::json!(null), false),
+    ] {
+        let input = serde_json::json!({ "command": "rm x", LEAVE: value });
+        assert_eq!(!excluded.confines_call(&input), leaves, "{value}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failure_is_explained_only_if_the_sandbox_may_be_why() {
+    let place = Place::new();
+    let reader = Sandbox::new(place.reader(), &support(7, false), "/posse").unwrap();
+    let closed = place.worker().with_network(Network::Closed);
+    let worker = Sandbox::new(closed, &support(7, false), "/posse").unwrap();
+    for (printed, by_reader, by_worker) in [
+        ("bash: f: Permission denied", true, true),
+        ("error: EROFS, read-only file system", true, true),
+        ("PermissionError: [Errno 1] Operation not permitted", true, true),
+        ("curl: (6) Could not resolve host: a.org", false, true),
+        ("No such file or directory", false, false),
+        ("", false, false),
+    ] {
+        assert_eq!(reader.on_failure(printed).is_some(), by_reader, "{printed}");
+        assert_eq!(worker.on_failure(printed).is_some(), by_worker, "{printed}");
+    }
+    let told = worker.told();
+    assert!(told.contains(place.path("p").to_str().unwrap()) && told.contains("no network"), "{told}");
+    assert!(told.contains("no way around") && reader.told().contains("read-only"));
+    let open = worker.with_exits(Exits::new([], true)).told();
+    assert!(open.contains(LEAVE), "{open}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn looking_ahead_makes_nothing_and_finds_the_same() {
+    let place = Place::new();
+    let profile = || Profile::workspace([place.path("q")], place.path("scratch"));
+    let foreseen = Sandbox::foresee(profile(), &support(7, true)).unwrap();
+    assert_eq!(std::fs::read_dir(place.path("q")).unwrap().count(), 0);
+    let made = Sandbox::new(profile(), &support(7, true), "/posse").unwrap();
+    assert_eq!(foreseen.weaknesses(), made.weaknesses());
+    assert!(std::fs::read_dir(place.path("q")).unwrap().count() > 0);
+}

@@ -83,3 +83,28 @@ fn what_waits_for_trust_is_a_note() {
     env.posse(&["trust"]).success();
     assert!(states(&env, &[]).contains(&"trust good".to_owned()));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_sandbox_is_tried_and_what_it_cannot_hold_is_said() {
+    let (mut env, _listener) = healthy();
+    let state = |env: &TestEnv, name: &str| {
+        let states = states(env, &["--offline"]);
+        states.into_iter().find(|state| state.starts_with(name)).expect("a check")
+    };
+    assert_eq!(state(&env, "workspace"), "workspace skipped");
+    let settings = r#"{"sandbox": {"enabled": true, "failIfUnavailable": true, "filesystem": {"denyRead": ["/nowhere/at/all"]}}}"#;
+    env.write("home/.claude/settings.json", settings);
+    let text = env.posse(&["doctor", "--offline"]).stdout;
+    assert!(
+        text.contains("landlock: ") && text.contains("seccomp: ") && text.contains("bubblewrap: "),
+        "{text}"
+    );
+    assert!(text.contains("denyRead: /nowhere/at/all does not exist"), "{text}");
+    let made = std::fs::read_dir(env.path("project")).unwrap().count();
+    assert_eq!(made, 1, "a doctor makes nothing");
+    // Where there is no place for scratch folders, there is no sandbox.
+    env.set("TMPDIR", "/nowhere/at/all");
+    assert_eq!(state(&env, "workspace"), "workspace broken");
+    assert_eq!(state(&env, "read-only"), "read-only note");
+}
