@@ -35,6 +35,7 @@ pub(crate) enum Part {
     Startup,
     Large,
     Engine,
+    Sandbox,
 }
 
 impl FromStr for Part {
@@ -46,14 +47,17 @@ impl FromStr for Part {
             "startup" => Ok(Self::Startup),
             "large" => Ok(Self::Large),
             "engine" => Ok(Self::Engine),
-            _ => Err(format!("there is no benchmark `{name}`; choose catalog, startup, large or engine")),
+            "sandbox" => Ok(Self::Sandbox),
+            _ => Err(format!(
+                "there is no benchmark `{name}`; choose catalog, startup, large, engine or sandbox"
+            )),
         }
     }
 }
 
 pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
     let wanted = |part: Part| only.is_none_or(|chosen| chosen == part);
-    let measures_the_binary = wanted(Part::Startup) || wanted(Part::Large) || wanted(Part::Engine);
+    let measures_the_binary = only != Some(Part::Catalog);
     if measures_the_binary {
         needs::ensure(shell, &[PYTHON])?;
         release_build(shell)?;
@@ -69,6 +73,9 @@ pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
     let posse = binary(&target);
     if wanted(Part::Startup) {
         startup(shell, &posse);
+    }
+    if wanted(Part::Sandbox) && cfg!(target_os = "linux") {
+        sandbox(shell, &posse);
     }
     if wanted(Part::Large) {
         large(shell, &posse, &target.join("bench"));
@@ -105,6 +112,18 @@ fn startup(shell: &mut Shell, posse: &Path) {
     let place = Place::outside_repositories();
     let mut measure = measure(shell, "startup", posse, &place, STARTUP_RUNS);
     shell.timed("startup", "`posse agents list` in an empty project, against `true`", || {
+        place.create()?;
+        let measured = succeed(&mut measure);
+        place.remove()?;
+        measured
+    });
+}
+
+/// What it costs a command to be confined.
+fn sandbox(shell: &mut Shell, posse: &Path) {
+    let place = Place::outside_repositories();
+    let mut measure = measure(shell, "sandbox", posse, &place, STARTUP_RUNS);
+    shell.timed("sandbox", "`bash -c :`, free, confined by the kernel, and with private mounts", || {
         place.create()?;
         let measured = succeed(&mut measure);
         place.remove()?;

@@ -33,6 +33,7 @@ Commands:
                        catalog   criterion benchmarks of reading agent files
                        startup   how long `posse agents list` takes against a program that does nothing
                        large     time and peak memory with 10,000 agent files
+                       sandbox   what it costs a command to be confined
                        engine    runs against a fake model, and Grep and Glob against ripgrep
                      Without a name, all of them
   bench --peers      The runs of `engine` by posse and by Claude Code, Codex and opencode, taking turns.

@@ -1,5 +1,6 @@
-# Usage: measure.py startup|large POSSE PROJECT HOME RUNS [AGENT NAME...]
+# Usage: measure.py startup|large|sandbox POSSE PROJECT HOME RUNS [AGENT NAME...]
 # Starts programs one at a time and prints wall time, CPU time and peak memory of what it started.
+import json
 import os
 import sys
 import time
@@ -60,6 +61,27 @@ def startup():
     print(f"    {'ratio':<20}{wall[0] / wall[1]:9.2f}      {cpu[0] / max(cpu[1], 1e-9):9.2f}")
 
 
+def sandbox():
+    order = {
+        "landlock": True, "writable": [project], "protected": [], "unreadable": [], "read_only": True,
+        "freeze_metadata": True, "private_dev": False, "reach": "anybody", "local_sockets": False,
+    }
+    bash = ["/bin/bash", "-c", ":"]
+    confined = [posse, "__confine", json.dumps(order), "--", *bash]
+    ways = {"free": bash, "confined": confined}
+    if os.path.exists("/usr/bin/bwrap"):
+        order.update(read_only=False, freeze_metadata=False, private_dev=True)
+        mounts = ["/usr/bin/bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-ipc", "--bind", project, project]
+        ways["with mounts"] = [*mounts, "--", posse, "__confine", json.dumps(order), "--", *bash]
+    for argv in ways.values():
+        run(argv)
+    rounds = [{name: run(argv) for name, argv in ways.items()} for _ in range(runs)]
+    print(f"    medians of {runs} runs each, taking turns")
+    print(f"    {'':<20}{'wall':>12}{'user+sys':>15}")
+    for name in ways:
+        print(f"    {name:<20}{ms(median(r[name][0] for r in rounds))}   {ms(median(r[name][1] for r in rounds))}")
+
+
 def large():
     argv = [posse, "agents", "list", "--json"]
     # A child counts what it shared with us before it became posse, so nothing below this can be seen.
@@ -88,6 +110,8 @@ def all_listed():
 
 if what == "startup":
     startup()
+elif what == "sandbox":
+    sandbox()
 else:
     large()
     all_listed()

@@ -18,7 +18,7 @@ fn wanting(calls: &[Value]) -> TestEnv {
     let script = [steps, vec![json!({ "say": "Done." })]].concat();
     env.write("project/script.yaml", Value::Array(script).to_string());
     env.agent("reader.md", "---\nname: reader\ndescription: d\ntools: Read, Bash\n---\nRead.\n");
-    for folder in ["outside", "project/src"] {
+    for folder in ["outside", "project/src/deep"] {
         std::fs::create_dir_all(env.path(folder)).expect("a folder");
     }
     env
@@ -211,7 +211,7 @@ fn keys_of_providers_are_kept_from_readers_and_from_whom_one_says() {
 fn a_workspace_can_be_written_and_nothing_else() {
     let Some(_) = support_or_say("a workspace") else { return };
     let lines = [
-        "echo x > src/inside",
+        "echo x > src/deep/inside",
         "echo x > ../outside/refused",
         "echo x > $HOME/.bashrc",
         "echo {} > .claude/settings.json",
@@ -233,7 +233,7 @@ fn a_workspace_can_be_written_and_nothing_else() {
     let written = |names: &[&str]| names.iter().filter(|name| env.path(name).exists()).count();
     let wrong = ["outside/refused", "home/.bashrc", "project/.claude/settings.json"];
     let said = run(&env, &[]);
-    assert_eq!((written(&["project/src/inside", "granted/f"]), written(&wrong)), (2, 0), "{said}");
+    assert_eq!((written(&["project/src/deep/inside", "granted/f"]), written(&wrong)), (2, 0), "{said}");
     assert_eq!(env.read("project/src/kept"), "before");
     assert!(!said.contains("a secret") && said.contains("Commands are confined here"), "{said}");
     let notes = env.posse(&["-p", "go", "--model", "rehearsal:script.yaml"]).stderr;
