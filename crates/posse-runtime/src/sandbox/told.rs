@@ -25,9 +25,9 @@ const UNREACHED: &[&str] = &[
 ];
 
 impl Sandbox {
-    /// What commands of the run can do, for whoever writes them.
+    /// What commands of the run can do, for whoever writes them. The same for every run of its kind, because it stands
+    /// before everything that a provider caches: no name of the scratch folder.
     pub fn told(&self) -> String {
-        let scratch = format!("$TMPDIR is {}.", self.scratch.display());
         let aside = if self.order.read_only {
             String::new()
         } else {
@@ -38,7 +38,7 @@ impl Sandbox {
         } else {
             " There is no way around; say what could not be done."
         };
-        format!("{}{aside} {scratch}{way_out}", self.limits())
+        format!("{}{aside}{way_out}", self.limits())
     }
 
     /// What they cannot, in short.
