@@ -4,7 +4,7 @@
 //! `text`, `diagnostic`, `node` (positions, problems, trees) → `yaml`, `json`, `frontmatter` (texts to trees) →
 //! `origin`, `tools`, `model`, `permission`, `hooks`, `mcp`, `budget` (the vocabulary) → `definition`, `builtin`,
 //! `plugin`, `settings` (as written) → `registry` (as chosen) → `spec` (as resolved) → `lint` (what a set of files gets
-//! wrong), `delegation` (what agents tell each other).
+//! wrong), `delegation` (what agents tell each other), `memory` (what they keep).
 
 pub mod budget;
 pub mod builtin;
@@ -19,6 +19,7 @@ pub mod hooks;
 pub mod json;
 pub mod lint;
 pub mod mcp;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod node;
