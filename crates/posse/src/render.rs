@@ -6,6 +6,7 @@ pub mod debug;
 pub mod diagnostics;
 pub mod explain;
 pub mod fields;
+pub mod hooks;
 pub mod json;
 pub mod listing;
 pub mod sarif;

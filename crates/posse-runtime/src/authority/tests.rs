@@ -154,3 +154,25 @@ async fn a_person_can_change_the_input_or_end_the_turn() {
     assert_eq!(second.verdict, Verdict::Deny("not now".into()));
     assert!(second.stop.is_some());
 }
+
+#[test]
+fn settings_that_change_replace_their_rules_and_leave_the_sessions() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path();
+    let authority = authority(&[(Behavior::Allow, "Bash(make)"), (Behavior::Deny, "Read(./a)")], root);
+    let added = json!({
+        "type": "addRules", "behavior": "allow", "destination": "session",
+        "rules": [{ "toolName": "Bash", "ruleContent": "ls" }],
+    });
+    let added = Update::from_json(&added).unwrap();
+    authority.apply(&added, root);
+    let source = Arc::new(RuleSource::new("test", root, root, None));
+    let rules = || vec![Rule::parse(Behavior::Deny, "Read(./b)", &source)];
+    let texts = || authority.rules().rules().iter().map(|rule| rule.text.to_string()).collect::<Vec<_>>();
+    authority.reload(Reloaded { rules: rules(), ..Reloaded::default() });
+    assert_eq!(texts(), ["Read(./b)", "Bash(ls)"]);
+    // Where only the administrator's rules count, nothing that somebody allowed does.
+    authority.reload(Reloaded { rules: rules(), managed_only: true, bypass_disabled: true });
+    assert_eq!((texts(), authority.may_bypass()), (vec!["Read(./b)".to_owned()], false));
+    assert_eq!(authority.apply(&added, root).notes.len(), 1);
+}

@@ -2,6 +2,7 @@ mod asked;
 mod commands;
 mod http;
 mod scope;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,12 +1,13 @@
 //! The tables in the docs are those of the program. To bring them up to date: `POSSE_WRITE_DOCS=1 cargo xtask test -- docs`.
 
-use posse::render::{config, fields};
+use posse::render::{config, fields, hooks};
 
 #[test]
 fn the_tables_in_the_docs_are_current() {
     let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for (page, table) in [
         ("agents.md", fields::markdown()),
+        ("hooks.md", hooks::markdown()),
         ("lint.md", fields::rules_markdown()),
         ("settings.md", config::markdown()),
     ] {

@@ -7,6 +7,7 @@ mod confined;
 mod docs;
 mod doctor;
 mod explain;
+mod hooks;
 mod http;
 mod lint;
 mod openai_client;

@@ -166,6 +166,15 @@ def posse_at(path):
     return Program("posse", [path, "-p", "hi"], {}, lambda file: ["Read", {"file_path": file}])
 
 
+def with_other_hooks(posse):
+    """The same with hooks for what does not happen: they must cost nothing."""
+    hook = {"type": "command", "command": "exit 2"}
+    events = {"PreToolUse": "Bash", "PostToolUse": "Write|Edit", "Notification": "", "PreCompact": "", "FileChanged": ".env"}
+    hooks = {event: [{"matcher": matcher, "hooks": [hook]}] for event, matcher in events.items()}
+    argv = [*posse.argv, "--settings", json.dumps({"hooks": hooks})]
+    return Program(posse.name, argv, posse.extra, posse.read)
+
+
 def reading(program, project):
     """Twenty files and not one file twenty times: an agent may know that it has read a file before."""
     calls = []
@@ -191,18 +200,20 @@ def floor():
 def own(posse, project, thousand):
     posse = posse_at(posse)
     write_notes(project)
+    hooked = with_other_hooks(posse)
     kinds = {
-        "first": (project, [], True),
-        "first, to its end": (project, [], False),
-        "thousand": (thousand, [], True),
-        "twenty": (project, reading(posse, project), False),
+        "first": (posse, project, [], True),
+        "first, to its end": (posse, project, [], False),
+        "thousand": (posse, thousand, [], True),
+        "twenty": (posse, project, reading(posse, project), False),
+        "twenty, other hooks": (hooked, project, reading(posse, project), False),
     }
-    for cwd, calls, _ in kinds.values():
-        run(posse, cwd, calls)
+    for program, cwd, calls, _ in kinds.values():
+        run(program, cwd, calls)
     results = {kind: [] for kind in kinds}
     for _ in range(runs):
         for kind, how in kinds.items():
-            results[kind].append(run(posse, *how))
+            results[kind].append(run(*how))
     print(f"    medians of {runs} runs each, taking turns; peak memory is the highest, floor {mb(floor())}")
     print(f"    {'':<20}{'user+sys':>12}{'peak memory':>14}{'first request':>18}")
     for kind, those in results.items():
