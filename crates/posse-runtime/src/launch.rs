@@ -176,6 +176,8 @@ pub struct Launched {
     /// What the user should know before anything happens.
     pub notes: Vec<String>,
     hooks: RunHooks,
+    /// The model as it was asked for, which tells whose it is.
+    model_name: String,
     /// Who is asked beside the conversation.
     judge: Arc<side::Side>,
     /// Whoever looks for changes on disk; ends with this.
@@ -511,6 +513,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         mode: shared_mode,
         notes,
         hooks,
+        model_name,
         judge,
         watching: JoinSet::new(),
         _confinement: confinement,

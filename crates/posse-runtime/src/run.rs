@@ -241,6 +241,11 @@ impl Run {
         self.events.to.clone()
     }
 
+    /// Who answers.
+    pub fn model(&self) -> Arc<dyn Model> {
+        Arc::clone(&self.setup.model)
+    }
+
     /// Answers come from another model from now on.
     pub fn set_model(&mut self, model: Arc<dyn Model>, id: Box<str>, window: u64) {
         (self.setup.model, self.setup.model_id, self.setup.window) = (model, id, window);

@@ -23,22 +23,24 @@ pub struct NextModel {
 }
 
 impl Launched {
+    /// The model as it would have to be asked for.
+    pub fn model_name(&self) -> &str {
+        &self.model_name
+    }
+
     /// Finds a model by its name and asks hooks about it. An error is why it will not be.
     pub async fn next_model(&self, name: &str) -> Result<NextModel, String> {
-        let side::Side { model, names, world, .. } = &*self.judge;
-        let same_client = matches!(
-            (Provider::of(&self.facts.model), Provider::of(name)),
-            (Provider::Anthropic, Provider::Anthropic)
-        );
-        let model = if same_client {
-            Arc::clone(model)
-        } else {
-            client(name, &LaunchRequest::default(), None, world).map_err(|error| error.to_string())?
-        };
-        let id: Box<str> = match Provider::of(name) {
-            Provider::OpenAi(name) => name.into(),
-            Provider::Rehearsal(_) => name.into(),
-            Provider::Anthropic => names.wire_id(name),
+        let side::Side { names, world, .. } = &*self.judge;
+        let current = self.run.model();
+        let another =
+            || client(name, &LaunchRequest::default(), None, world).map_err(|error| error.to_string());
+        // A bare name means a model of whoever answers now; a script has no others.
+        let (model, id): (_, Box<str>) = match (Provider::of(&self.model_name), Provider::of(name)) {
+            (_, Provider::Rehearsal(_)) => (another()?, name.into()),
+            (_, Provider::OpenAi(id)) => (another()?, id.into()),
+            (Provider::Anthropic, Provider::Anthropic) => (current, names.wire_id(name)),
+            (Provider::OpenAi(_), Provider::Anthropic) => (current, name.into()),
+            (Provider::Rehearsal(_), Provider::Anthropic) => (another()?, names.wire_id(name)),
         };
         let switch = ModelSwitch {
             from_model: self.facts.model.to_string(),
@@ -74,6 +76,10 @@ impl Launched {
         let NextModel { model, id, window, switch, question: _ } = next;
         self.run.set_model(model, id.clone(), window);
         (self.facts.model, self.facts.window) = (id, window);
+        self.model_name = match (Provider::of(&self.model_name), Provider::of(&switch.requested_model)) {
+            (Provider::OpenAi(_), Provider::Anthropic) => format!("openai:{}", switch.requested_model),
+            _ => switch.requested_model.clone(),
+        };
         if !self.hooks.hears(HookEvent::PostModelSwitch) {
             return Vec::new();
         }

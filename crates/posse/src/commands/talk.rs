@@ -202,10 +202,10 @@ impl<'t> Talk<'t> {
                 Err(why) => self.console.say(&format!("{}\n", plain(&why)))?,
                 Ok(next) => {
                     if self.is_wanted(next.question.as_deref()).await? {
-                        self.request.model = Some(name);
                         for note in self.launched.switch_model(next).await {
                             self.console.say(&format!("{}\n", plain(&note)))?;
                         }
+                        self.request.model = Some(self.launched.model_name().to_owned());
                     }
                 }
             }

@@ -419,23 +419,21 @@ fn files_and_settings_are_watched() {
     let args = ["-p", "go", "--allowedTools", "Bash", "--output-format", "stream-json", "--verbose"];
     let stdout = run(&env, &args).success();
     let heard = heard(&env);
-    let file = |event: &str| {
-        row(HookEvent::FileChanged, &["file_path", "event"])
-            .which("/event", event)
-            .says("/file_path", "$ENV/project/watched.txt")
-    };
     check(
         "files",
         &heard,
         &[
-            file("add"),
-            file("change"),
-            file("unlink"),
+            row(HookEvent::FileChanged, &["file_path", "event"])
+                .times(3)
+                .which("/file_path", "$ENV/project/watched.txt"),
             row(HookEvent::ConfigChange, &["source", "file_path"])
                 .says("/source", "project_settings")
                 .says("/file_path", "$ENV/project/.claude/settings.json"),
         ],
     );
+    let events = heard.iter().filter(|input| input["file_path"] == "$ENV/project/watched.txt");
+    let events: Vec<&str> = events.filter_map(|input| input["event"].as_str()).collect();
+    assert_eq!(events, ["add", "change", "unlink"]);
     // The new rule counts.
     assert!(stdout.contains("Permission to use Read has been denied"), "{stdout}");
 }
