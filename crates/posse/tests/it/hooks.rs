@@ -98,7 +98,7 @@ fn check(scene: &str, heard: &[Value], rows: &[Row]) {
             .collect();
         assert_eq!(meant.len(), *times, "{scene}: {name} with {value}: {heard:#?}");
         for input in meant {
-            let fields = input.as_object().unwrap();
+            let fields = input.as_object().expect("an object");
             for key in COMMON.iter().chain(*keys).filter(|key| !key.ends_with('?')) {
                 assert!(fields.contains_key(*key), "{scene}: {name} lacks {key}: {input:#}");
             }
