@@ -33,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{Desk, SharedMode};
-use crate::authority::{Guard, RunHooks};
+use crate::authority::{Authority, Guard, RunHooks};
 use crate::catalog::{Catalog, CatalogOptions, LoadError};
 use crate::context::{self, Wanted};
 use crate::hooks::{HookCx, Services};
@@ -369,11 +369,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let world = Arc::new(World { env, ..(**world).clone() });
     let agent = main_agent(&catalog, request.agent.as_deref())?;
     let model_name = model_name(&request, agent, &catalog);
-    let model_id = match Provider::of(&model_name) {
-        Provider::OpenAi(name) => name.into(),
-        Provider::Rehearsal(_) => model_name.as_str().into(),
-        Provider::Anthropic => catalog.policy.model_names.wire_id(&model_name),
-    };
+    let model_id = wire_id(&model_name, &catalog);
     let key_helper = catalog.settings.api_key_helper.as_ref().map(|set| &*set.value);
     let model = client(&model_name, &request, key_helper, &world)?;
     let session = open_session(&request, &catalog, &world)?;
@@ -440,19 +436,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     cx.extra_dirs = authority.roots().iter().skip(1).cloned().collect();
     cx.sandbox = confinement.sandbox.clone();
     cx.env_file = Some(session.spool.join("hook-env.sh").into());
-    let services = Services {
-        condition: Arc::new(powers::condition(&authority, &world)),
-        notices: Arc::new(show_hooks(sender.clone())),
-        judge: Some(judge.clone()),
-        verifier: Some(Arc::new(verifier::Checker {
-            side: Arc::clone(&judge),
-            authority: Arc::clone(&authority),
-            sandbox: confinement.sandbox.clone(),
-            spool: session.spool.clone(),
-            retry: retry_policy(&world.env),
-        })),
-        ..Services::default()
-    };
+    let services = services(&authority, &judge, &confinement, &session.spool, sender.clone());
     let hook_cx = HookCx {
         env_file: cx.env_file.as_deref().map(Path::to_owned),
         entrypoint: request.entrypoint.as_str().into(),
@@ -461,17 +445,13 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     };
     let hooks = RunHooks::new(session_hooks, hook_cx, shared_mode.clone(), None);
     let guard = Guard {
-        authority: Arc::clone(&authority),
-        mode: shared_mode.clone(),
         capability,
         desk: request.desk.clone(),
         judge: Some(judge.clone()),
-        hooks: hooks.clone(),
-        agent: None,
         readable: vec![session.spool.clone()],
-        writable: Vec::new(),
         home: world.env.home().map(Path::to_owned),
         contained: confinement.allows_commands.clone(),
+        ..Guard::new(Arc::clone(&authority), shared_mode.clone(), hooks.clone())
     };
     let max_tokens = max_tokens(&world.env);
     let setup = RunSetup {
@@ -521,6 +501,30 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
     Ok(launched)
+}
+
+/// Who helps hooks.
+fn services(
+    authority: &Arc<Authority>,
+    judge: &Arc<side::Side>,
+    confinement: &powers::Confinement,
+    spool: &Path,
+    events: UnboundedSender<Event>,
+) -> Services {
+    let checker = verifier::Checker {
+        side: Arc::clone(judge),
+        authority: Arc::clone(authority),
+        sandbox: confinement.sandbox.clone(),
+        spool: spool.to_owned(),
+        retry: retry_policy(&judge.world.env),
+    };
+    Services {
+        condition: Arc::new(powers::condition(authority, &judge.world)),
+        notices: Arc::new(show_hooks(events)),
+        judge: Some(judge.clone()),
+        verifier: Some(Arc::new(checker)),
+        ..Services::default()
+    }
 }
 
 fn limits(request: &LaunchRequest, agent: Option<&AgentDefinition>) -> Limits {
@@ -594,6 +598,15 @@ impl<'n> Provider<'n> {
             Some(("openai", model)) => Self::OpenAi(model),
             Some(_) | None => Self::Anthropic,
         }
+    }
+}
+
+/// What a model is called on the wire.
+fn wire_id(name: &str, catalog: &Catalog) -> Box<str> {
+    match Provider::of(name) {
+        Provider::OpenAi(name) => name.into(),
+        Provider::Rehearsal(_) => name.into(),
+        Provider::Anthropic => catalog.policy.model_names.wire_id(name),
     }
 }
 
