@@ -32,6 +32,7 @@ const PYTHON: Need = Need {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
     Catalog,
+    Permission,
     Startup,
     Large,
     Engine,
@@ -44,12 +45,13 @@ impl FromStr for Part {
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "catalog" => Ok(Self::Catalog),
+            "permission" => Ok(Self::Permission),
             "startup" => Ok(Self::Startup),
             "large" => Ok(Self::Large),
             "engine" => Ok(Self::Engine),
             "sandbox" => Ok(Self::Sandbox),
             _ => Err(format!(
-                "there is no benchmark `{name}`; choose catalog, startup, large, engine or sandbox"
+                "there is no benchmark `{name}`; choose catalog, permission, startup, large, engine or sandbox"
             )),
         }
     }
@@ -62,9 +64,11 @@ pub(crate) fn run(shell: &mut Shell, only: Option<Part>) -> Result<(), String> {
         needs::ensure(shell, &[PYTHON])?;
         release_build(shell)?;
     }
-    if wanted(Part::Catalog) {
-        let words = ["bench", "-p", "posse-testkit", "--features", "bench", "--bench", "catalog"];
-        shell.step("catalog", shell.cargo().args(words));
+    for (part, name) in [(Part::Catalog, "catalog"), (Part::Permission, "permission")] {
+        if wanted(part) {
+            let words = ["bench", "-p", "posse-testkit", "--features", "bench", "--bench", name];
+            shell.step(name, shell.cargo().args(words));
+        }
     }
     if !measures_the_binary {
         return Ok(());

@@ -31,7 +31,7 @@ fn command_lines_that_make_no_sense() {
     check("ci now", Err("`ci` takes no arguments, but got `now`"));
     check(
         "bench speed",
-        Err("there is no benchmark `speed`; choose catalog, startup, large, engine or sandbox"),
+        Err("there is no benchmark `speed`; choose catalog, permission, startup, large, engine or sandbox"),
     );
     check("bench large --peers", Err("`--peers` goes with `bench engine`, not with `large`"));
     check("bench large small", Err("`bench` takes one name, but got `small` as well"));

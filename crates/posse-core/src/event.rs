@@ -39,7 +39,7 @@ pub enum Fact {
         /// The call.
         call: ToolCall,
         /// Why.
-        why: String,
+        why: Denial,
     },
     /// The conversation so far was replaced by a summary.
     Compacted {
@@ -52,6 +52,42 @@ pub enum Fact {
     },
     /// The turn is over.
     Finished(Outcome),
+}
+
+/// Why a call was refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Denial {
+    /// What the model is told.
+    pub message: String,
+    /// What decided so, for programs that watch; none if a person did.
+    pub because: Option<Because>,
+}
+
+/// What decided about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Because {
+    /// Its kind in one word: `rule`, `mode`, `hook`, ….
+    pub kind: &'static str,
+    /// Itself, as part of a sentence.
+    pub reason: String,
+}
+
+impl From<String> for Denial {
+    fn from(message: String) -> Self {
+        Self { message, because: None }
+    }
+}
+
+impl From<&str> for Denial {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl std::fmt::Display for Denial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
 }
 
 /// What set a compaction off.

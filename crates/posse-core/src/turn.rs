@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{Fact, Outcome};
+use crate::event::{Denial, Fact, Outcome};
 use crate::failure::{Failure, FailureKind};
 use crate::message::{Block, Message, Reply, Role, StopReason, ToolAnswer, ToolCall};
 
@@ -55,7 +55,7 @@ pub enum Verdict {
         input: Option<serde_json::Value>,
     },
     /// No, and why.
-    Deny(String),
+    Deny(Denial),
     /// There is nothing to run: no such tool.
     Reject(String),
 }
@@ -300,7 +300,7 @@ impl Turn {
             Verdict::Reject(why) => self.answered(ToolAnswer::error(call, why), out),
             Verdict::Deny(why) => {
                 out.push(Effect::Record(Fact::Denied { call: slot.call.clone(), why: why.clone() }));
-                self.answered(ToolAnswer::error(call, why), out);
+                self.answered(ToolAnswer::error(call, why.message), out);
             }
         }
     }

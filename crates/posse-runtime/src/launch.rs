@@ -8,6 +8,7 @@ mod models;
 mod output;
 mod powers;
 mod side;
+mod start;
 mod tools;
 mod verifier;
 mod watch;
@@ -143,6 +144,14 @@ pub enum LaunchError {
         name: String,
         /// Which there are.
         known: String,
+    },
+    /// What is asked for is not allowed, or not there.
+    #[error("{what}")]
+    Refused {
+        /// What is wrong.
+        what: String,
+        /// What to do instead.
+        hint: &'static str,
     },
     /// Commands cannot be confined, and must be.
     #[error("{0}")]
@@ -367,7 +376,9 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
-    let agent = main_agent(&catalog, request.agent.as_deref())?;
+    let mut notes = Vec::new();
+    start::check_tools(&request, &mut notes)?;
+    let agent = main_agent(&catalog, start::agent(&request, &catalog, &mut notes))?;
     let model_name = model_name(&request, agent, &catalog);
     let model_id = wire_id(&model_name, &catalog);
     let key_helper = catalog.settings.api_key_helper.as_ref().map(|set| &*set.value);
@@ -376,7 +387,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     let final_tool =
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
     let bill = Bill::default();
-    let mode = request.permission_mode.unwrap_or(catalog.main.approval.mode);
+    let mode = start::mode(&request, &catalog, &world, &mut notes)?;
     let shared_mode = SharedMode::from(mode);
     let side = |name: &str| side::Side {
         model: Arc::clone(&model),
@@ -390,7 +401,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         bill: bill.clone(),
     };
     let capability = tools::capability(&request, agent, &catalog);
-    let mut notes: Vec<String> = catalog.ignored_for_trust().into_iter().collect();
+    notes.extend(catalog.ignored_for_trust());
     let authority = powers::authority(&request, &catalog, &world);
     let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
-pub use run::{AuthorityArgs, EffortArg, OutputFormat, PromptArgs, RunArgs, SessionArgs};
+pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
 
 /// Run AI agents that are defined as Markdown files.
 ///

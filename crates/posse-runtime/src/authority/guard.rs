@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::event::Outcome;
+use posse_core::event::{Because, Denial, Outcome};
 use posse_core::hooks::answer::{RequestDecision, Verdict as HookVerdict};
 use posse_core::hooks::occasion::{DirectorySource, ToolUse};
 use posse_core::hooks::{HookEvent, Merged, Occasion};
@@ -102,7 +102,7 @@ impl Guard {
         alone: impl Fn(&Value) -> bool + Send,
     ) -> Authorized {
         let found = Authorized {
-            verdict: Verdict::Deny(String::new()),
+            verdict: Verdict::Deny(Denial::default()),
             mail: Vec::new(),
             notes: Vec::new(),
             stop: None,
@@ -124,7 +124,7 @@ impl Guard {
     }
 
     /// What the PreToolUse hooks say; an error is a refusal.
-    async fn before(&self, case: &mut Case<'_>) -> Result<Option<HookSays>, String> {
+    async fn before(&self, case: &mut Case<'_>) -> Result<Option<HookSays>, Denial> {
         if !self.hooks.hears(HookEvent::PreToolUse) {
             return Ok(None);
         }
@@ -133,11 +133,12 @@ impl Guard {
         case.found.mail.extend(merged.context.iter().cloned());
         if let Some(why) = &merged.stop {
             case.found.stop = Some(Outcome::Stopped(why.clone()));
-            return Err(merged.objection().unwrap_or_else(|| why.clone()));
+            return Err(by_hook(merged.objection().unwrap_or_else(|| why.clone())));
         }
         if merged.is_blocked() {
             let why = merged.objection();
-            return Err(why.unwrap_or_else(|| format!("PreToolUse:{} hook error: denied", case.call.name)));
+            let why = why.unwrap_or_else(|| format!("PreToolUse:{} hook error: denied", case.call.name));
+            return Err(by_hook(why));
         }
         if let Some(input) = merged.updated_input {
             case.input = input;
@@ -149,14 +150,14 @@ impl Guard {
             Some((HookVerdict::Defer, why)) => {
                 let why = why.unwrap_or_else(|| "a hook put the call off".into());
                 case.found.stop = Some(Outcome::Stopped(why.clone()));
-                Err(why)
+                Err(by_hook(why))
             }
             // Blocked above.
             Some((HookVerdict::Deny, _)) | None => Ok(None),
         }
     }
 
-    async fn after_hooks(&self, case: &mut Case<'_>, hook: Option<HookSays>) -> Result<(), String> {
+    async fn after_hooks(&self, case: &mut Case<'_>, hook: Option<HookSays>) -> Result<(), Denial> {
         let decision = self.decide(case, hook);
         match decision.ruling {
             Ruling::Allow => Ok(()),
@@ -210,7 +211,7 @@ impl Guard {
     }
 
     /// In the mode `auto` a model judges; a doubt goes to a person, and without one it is a no that hooks hear of.
-    async fn second_opinion(&self, case: &mut Case<'_>, decision: Decision) -> Result<(), String> {
+    async fn second_opinion(&self, case: &mut Case<'_>, decision: Decision) -> Result<(), Denial> {
         let doubt = match &self.judge {
             None => "no model can be asked for a second opinion".to_owned(),
             Some(judge) => {
@@ -229,14 +230,17 @@ impl Guard {
             let merged = self.hooks.fire(&occasion, case.cwd).await;
             case.take_notes(&merged);
             if merged.retry {
-                return answer.map_err(|why| format!("{why}\nA hook allows another try."));
+                return answer.map_err(|why| Denial {
+                    message: format!("{why}\nA hook allows another try."),
+                    because: why.because,
+                });
             }
         }
         answer
     }
 
     /// Puts the call to hooks that answer for a person, then to the person.
-    async fn ask(&self, case: &mut Case<'_>, decision: Decision, doubt: Option<&str>) -> Result<(), String> {
+    async fn ask(&self, case: &mut Case<'_>, decision: Decision, doubt: Option<&str>) -> Result<(), Denial> {
         let offers = self.with_situation(case, None, suggestions);
         if self.hooks.hears(HookEvent::PermissionRequest) {
             let occasion = Occasion::PermissionRequest {
@@ -276,7 +280,7 @@ impl Guard {
                 if interrupt {
                     case.found.stop = Some(Outcome::Cancelled { in_tools: true });
                 }
-                Err(message)
+                Err(message.into())
             }
             PermissionAnswer::Nobody => Err(nobody(&case.call.name, &decision.reason, doubt)),
         }
@@ -296,7 +300,7 @@ impl Guard {
         case.take_notes(&merged);
     }
 
-    async fn take_request(&self, case: &mut Case<'_>, request: RequestDecision) -> Result<(), String> {
+    async fn take_request(&self, case: &mut Case<'_>, request: RequestDecision) -> Result<(), Denial> {
         match request {
             RequestDecision::Allow { updated_input, updated_permissions } => {
                 case.replace(updated_input);
@@ -309,8 +313,9 @@ impl Guard {
                 if interrupt {
                     case.found.stop = Some(Outcome::Cancelled { in_tools: true });
                 }
-                Err(message
-                    .unwrap_or_else(|| format!("Permission to use {} was denied by a hook.", case.call.name)))
+                let message = message
+                    .unwrap_or_else(|| format!("Permission to use {} was denied by a hook.", case.call.name));
+                Err(by_hook(message))
             }
         }
     }
@@ -376,21 +381,31 @@ impl Case<'_> {
     }
 }
 
+/// A refusal by a hook, in its words.
+fn by_hook(message: String) -> Denial {
+    let because = Because { kind: Reason::Hook.kind(), reason: message.clone() };
+    Denial { message, because: Some(because) }
+}
+
 /// What the model reads of a call that a rule or a limit refuses.
-fn refusal(tool: &str, decision: &Decision) -> String {
-    match &decision.reason {
+fn refusal(tool: &str, decision: &Decision) -> Denial {
+    let message = match &decision.reason {
         Reason::Mode(Mode::Plan) => format!(
             "{tool} changes something, and this run is planning: look around, then present the plan with ExitPlanMode."
         ),
         reason => format!("Permission to use {tool} has been denied: {reason}."),
-    }
+    };
+    let because = Because { kind: decision.reason.kind(), reason: decision.reason.to_string() };
+    Denial { message, because: Some(because) }
 }
 
 /// What the model reads where a yes was needed and nobody can give it.
-fn nobody(tool: &str, reason: &Reason, doubt: Option<&str>) -> String {
+fn nobody(tool: &str, reason: &Reason, doubt: Option<&str>) -> Denial {
+    let kind = if doubt.is_some() { "classifier" } else { reason.kind() };
     let why = doubt.map_or_else(|| reason.to_string(), str::to_owned);
-    format!(
+    let message = format!(
         "Claude requested permissions to use {tool}, but you haven't granted it yet. ({why}. Nobody can be asked here: \
          allow it with --allowedTools or a rule in the settings, or choose another --permission-mode.)"
-    )
+    );
+    Denial { message, because: Some(Because { kind, reason: why }) }
 }

@@ -129,7 +129,9 @@ async fn in_auto_only_a_clear_yes_allows_and_rules_stand_above_it() {
     let guard = Guard { judge: Some(Arc::new(Says("VERDICT: ALLOW"))), ..guard(denied, Mode::Auto) };
     let found = judge(&guard, &rm, temp.path()).await;
     let Verdict::Deny(why) = found.verdict else { panic!("{found:?}") };
-    assert_eq!(why, "Permission to use Bash has been denied: the deny rule `Bash(rm:*)` in test.");
+    assert_eq!(why.message, "Permission to use Bash has been denied: the deny rule `Bash(rm:*)` in test.");
+    let because = why.because.expect("a reason");
+    assert_eq!((because.kind, &*because.reason), ("rule", "the deny rule `Bash(rm:*)` in test"));
 }
 
 #[tokio::test]

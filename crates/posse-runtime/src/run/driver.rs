@@ -331,9 +331,9 @@ impl Flight {
 /// A verdict that stands for a judge who died.
 pub(super) fn unjudged(tool: &str) -> Authorized {
     Authorized {
-        verdict: Verdict::Deny(format!(
-            "Whether {tool} may run could not be decided; this is a bug in posse."
-        )),
+        verdict: Verdict::Deny(
+            format!("Whether {tool} may run could not be decided; this is a bug in posse.").into(),
+        ),
         mail: Vec::new(),
         notes: Vec::new(),
         stop: None,

@@ -114,6 +114,9 @@ pub struct AuthorityArgs {
     /// Let the mode bypassPermissions be switched to later
     #[arg(long)]
     pub allow_dangerously_skip_permissions: bool,
+    /// Whether anybody is asked: host asks whoever is there, none refuses whatever would be asked
+    #[arg(long, value_name = "WHO", default_value = "host")]
+    pub permission_prompts: PermissionPrompts,
     /// Who answers questions for permission: an MCP tool (mcp__server__tool), or stdio for the program at the other end
     #[arg(long, value_name = "TOOL")]
     pub permission_prompt_tool: Option<String>,
@@ -152,6 +155,16 @@ pub enum OutputFormat {
     StreamJson,
 }
 
+/// Who is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PermissionPrompts {
+    /// Whoever is there
+    #[default]
+    Host,
+    /// Nobody
+    None,
+}
+
 /// Levels of effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)]
@@ -188,7 +201,15 @@ fn parse_json(text: &str) -> Result<serde_json::Value, String> {
 }
 
 fn parse_mode(name: &str) -> Result<Mode, String> {
-    Mode::parse(name).ok_or_else(|| format!("one of {}", Mode::ALL.map(Mode::name).join(", ")))
+    let choosable = Mode::ALL.into_iter().filter(|mode| *mode != Mode::Bubble);
+    let names: Vec<&str> = choosable.map(Mode::name).collect();
+    match Mode::parse(name) {
+        Some(Mode::Bubble) => {
+            Err(format!("bubble is for agents that others start; one of {}", names.join(", ")))
+        }
+        Some(mode) => Ok(mode),
+        None => Err(format!("one of {}", names.join(", "))),
+    }
 }
 
 fn parse_uuid(text: &str) -> Result<String, String> {

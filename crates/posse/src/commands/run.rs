@@ -80,6 +80,7 @@ fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) ->
         | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_))
         | LaunchError::Script(_)
         | LaunchError::NoAgent { .. }
+        | LaunchError::Refused { .. }
         | LaunchError::Schema(_)
         | LaunchError::Unwritable { .. } => None,
     }
@@ -210,7 +211,6 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
     } else {
         authority.permission_mode
     };
-    refuse_bypass_as_root(mode, world)?;
     if let Some(tool) = &authority.permission_prompt_tool {
         return Err(no_such_prompt_tool(tool));
     }
@@ -256,16 +256,6 @@ fn no_such_prompt_tool(tool: &str) -> Failure {
         .usage()
 }
 
-/// An agent that may do anything, as a user who may do anything, on the machine itself: not by accident.
-fn refuse_bypass_as_root(mode: Option<Mode>, world: &World) -> Result<(), Failure> {
-    let contained = world.env.is_on("IS_SANDBOX");
-    if mode == Some(Mode::BypassPermissions) && posse_runtime::world::is_root() && !contained {
-        let failure = Failure::new("approving everything is refused for root: nothing would be safe").usage();
-        return Err(failure.hint("run as another user, or set IS_SANDBOX=1 inside a container"));
-    }
-    Ok(())
-}
-
 fn session_choice(args: SessionArgs) -> Result<SessionChoice, Failure> {
     let SessionArgs { continue_last, resume, fork_session, session_id, no_session_persistence: _ } = args;
     let goes_on = continue_last || resume.is_some();
@@ -300,6 +290,7 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }
+        LaunchError::Refused { hint, .. } => Failure::new(error.to_string()).hint(*hint).usage(),
         LaunchError::Sandbox(_) => Failure::new(error.to_string()).hint(
             "`posse doctor` says what is missing; settings demand it (failIfUnavailable, readOnlyAgents)",
         ),

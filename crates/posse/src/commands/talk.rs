@@ -25,7 +25,7 @@ use self::console::Console;
 use self::lines::Lines;
 use super::run::{failure_of, first_message, launch_failure, log, request, runtime, say_first};
 use super::signals::{Signal, Signals, at_once};
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
 use crate::render::debug::Debug;
 use crate::render::style::plain;
 use crate::render::transcript::Transcript;
@@ -35,12 +35,15 @@ use crate::terminal::Terminal;
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
     refuse_unfit(&args)?;
     let (first, debug) = (args.prompt.clone(), args.debug);
+    let may_ask = args.authority.permission_prompts == PermissionPrompts::Host;
     let request = request(args, world)?;
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
         let mut console = Console { terminal, lines: Lines::of_terminal() };
         ask_for_trust(&mut console, &world, &request).await?;
-        let mut talk = Talk::begin(console, world, request, debug).await?;
+        let (desk, asks) = if may_ask { Desk::open() } else { (Desk::default(), Desk::open().1) };
+        let request = LaunchRequest { desk, ..request };
+        let mut talk = Talk::begin(console, world, request, asks, debug).await?;
         talk.greet()?;
         let talked = talk.go_on(first).await;
         talk.launched.end(EndReason::PromptInputExit).await;
@@ -107,10 +110,9 @@ impl<'t> Talk<'t> {
         console: Console<'t>,
         world: Arc<World>,
         request: LaunchRequest,
+        asks: Asks,
         debug: bool,
     ) -> Result<Self, Error> {
-        let (desk, asks) = Desk::open();
-        let request = LaunchRequest { desk, ..request };
         let launched = start(&world, &request).await?;
         let drawn = Transcript::new(console.style(), console.terminal.width);
         let debug = debug.then(|| Debug::start(&launched.cx.world));

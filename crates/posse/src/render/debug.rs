@@ -54,7 +54,7 @@ impl Debug {
                 )
             }
             What::Fact(Fact::Denied { call, why }) => {
-                format!("denied {} {}: {}", call.name, call.id, plain(why))
+                format!("denied {} {}: {}", call.name, call.id, plain(&why.message))
             }
             What::Fact(Fact::Compacted { before, summary, .. }) => {
                 format!("compacted: {before} tokens to a summary of {} characters", summary.chars().count())

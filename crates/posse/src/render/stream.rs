@@ -140,10 +140,15 @@ impl Stream {
                 line["tool_use_result"] = tool_use_result(answer);
                 vec![line]
             }
-            What::Fact(Fact::Denied { call, why }) => vec![self.system(
-                "permission_denied",
-                json!({ "tool_name": call.name, "tool_use_id": call.id, "message": why }),
-            )],
+            What::Fact(Fact::Denied { call, why }) => {
+                let mut line =
+                    json!({ "tool_name": call.name, "tool_use_id": call.id, "message": why.message });
+                if let Some(because) = &why.because {
+                    line["decision_reason_type"] = because.kind.into();
+                    line["decision_reason"] = because.reason.as_str().into();
+                }
+                vec![self.system("permission_denied", line)]
+            }
             What::Fact(Fact::Compacted { trigger, before, .. }) => vec![self.system(
                 "compact_boundary",
                 json!({ "compact_metadata": { "trigger": trigger_word(*trigger), "pre_tokens": before } }),

@@ -11,6 +11,7 @@ mod hooks;
 mod http;
 mod lint;
 mod openai_client;
+mod permissions;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -242,3 +242,140 @@ fn a_new_conversation_and_flags_that_do_not_fit() {
     let (_, stderr) = env.posse(&["hello there"]).fails_with(2);
     assert!(stderr.contains("a conversation needs a terminal"), "{stderr}");
 }
+
+#[test]
+fn calls_are_allowed_refused_and_allowed_for_longer() {
+    let env = rehearsed(
+        "
+- calls: [{Bash: {command: 'touch once'}}]
+- calls: [{Bash: {command: 'mkdir refused'}}]
+- calls: [{Bash: {command: 'mkdir told'}}]
+- calls: [{Bash: {command: 'touch session-1'}}]
+- calls: [{Bash: {command: 'touch session-2'}}]
+- calls: [{Bash: {command: 'mkdir project-1; true'}}]
+- calls: [{Bash: {command: 'mkdir project-2'}}]
+- say: All done.
+",
+    );
+    let mut pty = talk(&env, &["work"]);
+    pty.expect("posse wants to use Bash");
+    pty.expect("$ touch once");
+    pty.expect("asked because no rule allows `touch once`");
+    pty.expect("a   yes, and always in this session: Bash(touch:*)");
+    pty.expect("\n? ");
+    pty.send("what?\n");
+    pty.expect("That is none of the answers above.");
+    pty.expect("? ");
+    pty.send("y\n");
+    pty.expect("$ mkdir refused");
+    pty.expect("\n? ");
+    pty.send("n\n");
+    pty.expect("Why not, for the agent");
+    pty.send("not that way\n");
+    pty.expect("not that way");
+    pty.expect("$ mkdir told");
+    pty.expect("\n? ");
+    pty.send("n use src instead\n");
+    pty.expect("use src instead");
+    pty.expect("$ touch session-1");
+    pty.expect("\n? ");
+    pty.send("a\n");
+    // The second needs no question; the next question is about something else.
+    let between = pty.expect("$ mkdir project-1");
+    assert!(between.contains("touch session-2") && between.matches("wants to use").count() == 1, "{between}");
+    pty.expect("p   yes, and always in this project (.claude/settings.local.json): Bash(mkdir:*)");
+    pty.expect("\n? ");
+    pty.send("p\n");
+    pty.expect("All done.");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    assert_eq!(pty.end().0, Some(0));
+    for made in ["once", "session-1", "session-2", "project-1", "project-2"] {
+        assert!(env.path(&format!("project/{made}")).exists(), "{made}");
+    }
+    assert!(!env.path("project/refused").exists() && !env.path("project/told").exists());
+    let saved = json(&env.read("project/.claude/settings.local.json"));
+    assert_eq!(saved.pointer("/permissions/allow"), Some(&serde_json::json!(["Bash(mkdir:*)"])));
+}
+
+#[test]
+fn an_edit_is_shown_before_it_is_allowed() {
+    let env = rehearsed(
+        "
+- calls: [{Read: {file_path: \"{{cwd}}/a.txt\"}}]
+- calls: [{Edit: {file_path: \"{{cwd}}/a.txt\", old_string: two, new_string: second}}]
+- calls: [{Write: {file_path: \"{{cwd}}/a.txt\", content: \"one\\nsecond\\nfourth\\n\"}}]
+- calls: [{Write: {file_path: \"{{cwd}}/b.txt\", content: new}}]
+- calls: [{Write: {file_path: \"{{cwd}}/.git/config\", content: evil}}]
+- say: Edited.
+",
+    );
+    env.write("project/a.txt", "one\ntwo\nthree\n");
+    let mut pty = talk(&env, &["edit"]);
+    pty.expect("posse wants to use Edit");
+    pty.expect("- two");
+    pty.expect("+ second");
+    pty.expect("\n? ");
+    pty.send("y\n");
+    // The whole file is given; the difference is shown.
+    pty.expect("posse wants to use Write");
+    pty.expect("- three");
+    pty.expect("+ fourth");
+    pty.expect("a   yes, and always in this session: mode acceptEdits");
+    pty.expect("\n? ");
+    pty.send("a\n");
+    // Edits are free now, but not what steers other tools.
+    let between = pty.expect("is protected: it steers other tools");
+    assert_eq!(between.matches("wants to use").count(), 1, "{between}");
+    pty.expect("\n? ");
+    pty.send("\n");
+    pty.expect("Edited.");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    assert_eq!(pty.end().0, Some(0));
+    assert_eq!(
+        (env.read("project/a.txt"), env.read("project/b.txt")),
+        ("one\nsecond\nfourth\n".into(), "new".into())
+    );
+    assert!(!env.path("project/.git/config").exists());
+}
+
+#[test]
+fn a_folder_is_trusted_only_when_the_person_says_so() {
+    let env = rehearsed("- calls: [{Bash: {command: 'touch made'}}]\n- say: Done.\n");
+    // Nothing waits for trust: nothing is asked.
+    let mut pty = talk(&env, &[]);
+    let start = pty.expect("> ");
+    assert!(!start.contains("trust"), "{start}");
+    pty.send("\u{4}");
+    pty.end();
+    env.write("project/.claude/settings.json", r#"{"permissions": {"allow": ["Bash(touch:*)"]}}"#);
+    let mut pty = talk(&env, &["go"]);
+    pty.expect("Bash(touch:*)");
+    pty.expect("Do you trust it? [y/N] ");
+    pty.send("n\n");
+    pty.expect("$ touch made");
+    pty.expect("\n? ");
+    pty.send("n no\n");
+    pty.expect("Done.");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    pty.end();
+    assert!(!env.path("project/made").exists());
+    let mut pty = talk(&env, &["go"]);
+    pty.expect("Do you trust it? [y/N] ");
+    pty.send("y\n");
+    let run = pty.expect("Done.");
+    assert!(!run.contains("wants to use"), "{run}");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    pty.end();
+    assert!(env.path("project/made").exists());
+    // It is remembered.
+    let mut pty = talk(&env, &["--permission-prompts", "none", "go"]);
+    let run = pty.expect("Done.");
+    assert!(!run.contains("trust"), "{run}");
+    pty.expect("> ");
+    pty.send("\u{4}");
+    pty.end();
+}
