@@ -62,10 +62,14 @@ impl CommandPattern {
     }
 
     pub(super) fn fits(&self, words: &[Word]) -> Fit {
-        let text = Text::of(words);
-        if self.matches(&text) {
+        self.fits_text(&Text::of(words))
+    }
+
+    /// The same for many patterns: the text is made once.
+    pub(super) fn fits_text(&self, text: &Text) -> Fit {
+        if self.matches(text) {
             Fit::Yes
-        } else if text.has_open && self.may_match(&text) {
+        } else if text.has_open && self.may_match(text) {
             Fit::Maybe
         } else {
             Fit::No
@@ -175,7 +179,7 @@ fn quoted_words(head: &str) -> Option<Vec<String>> {
 }
 
 /// A command as patterns see it.
-struct Text {
+pub(super) struct Text {
     /// Words with breaks between them; an open word is one character that no pattern holds.
     flat: String,
     has_open: bool,
@@ -185,7 +189,7 @@ struct Text {
 const OPEN: char = '\u{1}';
 
 impl Text {
-    fn of(words: &[Word]) -> Self {
+    pub(super) fn of(words: &[Word]) -> Self {
         let mut flat = String::new();
         let mut has_open = false;
         for (at, word) in words.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::call::{Call, Deed};
-use super::command::{CommandPattern, Fit};
+use super::command::{CommandPattern, Fit, Text};
 use super::path::{PathIndex, PathIndexBuilder};
 use super::{Behavior, Place};
 use crate::shell::{Run, Word};
@@ -311,10 +311,11 @@ impl RuleSet {
             // A program that is not known may be any.
             Word::Open(_) => &mut index.programs.values().flatten().chain(&index.open_programs),
         };
+        let text = Text::of(words);
         let mut maybe = None;
         for at in near {
             let What::Command(pattern) = &self.rules[*at].what else { continue };
-            match pattern.fits(words) {
+            match pattern.fits_text(&text) {
                 Fit::Yes => return (Fit::Yes, self.rule(Some(*at))),
                 Fit::Maybe => maybe = maybe.or(Some(*at)),
                 Fit::No => {}
