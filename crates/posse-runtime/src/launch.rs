@@ -376,8 +376,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
     catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
-    let mut notes = Vec::new();
-    start::check_tools(&request, &mut notes)?;
+    let mut notes = start::check_tools(&request)?;
     let agent = main_agent(&catalog, start::agent(&request, &catalog, &mut notes))?;
     let model_name = model_name(&request, agent, &catalog);
     let model_id = wire_id(&model_name, &catalog);

@@ -78,8 +78,10 @@ pub(super) fn agent<'a>(
     }
 }
 
-/// Says which tools that flags name do not exist. A list that is to be the whole of what there is must be right.
-pub(super) fn check_tools(request: &LaunchRequest, notes: &mut Vec<String>) -> Result<(), LaunchError> {
+/// Notes on the tools that flags name and that do not exist. A list that is to be the whole of what there is must be
+/// right.
+pub(super) fn check_tools(request: &LaunchRequest) -> Result<Vec<String>, LaunchError> {
+    let mut notes = Vec::new();
     let given = request.tools.as_deref().filter(|list| *list != "default");
     for (name, why) in given.into_iter().flat_map(unknown) {
         let text = format!("--tools {name}: there is no such tool{}", hint(&why));
@@ -107,7 +109,7 @@ pub(super) fn check_tools(request: &LaunchRequest, notes: &mut Vec<String>) -> R
             notes.push(format!("{flag} {name}: {why}"));
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// The entries of a list that name no tool.
