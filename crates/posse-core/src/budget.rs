@@ -5,12 +5,14 @@
 //! once and whatever a model does. Each account also keeps back what one last request costs, in which the agent hands
 //! over what it has. Knows numbers only: whoever calls brings the time, makes the requests and stops them in time.
 
+mod bound;
 mod ledger;
 mod plan;
 
 use crate::message::Usage;
 use crate::price::Price;
 
+pub use bound::{HIDDEN_TOKENS, tokens_at_most};
 pub use ledger::{Account, Ledger, NodeId, Reservation};
 pub use plan::{Ask, Grant, HAND_BACK_ROOM, LEAST_ANSWER, LEAST_WORK, Plan};
 

@@ -13,6 +13,7 @@ mod secret;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use posse_core::budget::{HIDDEN_TOKENS, tokens_at_most};
 use posse_core::definition::Effort;
 use posse_core::event::Delta;
 use posse_core::failure::Failure;
@@ -31,6 +32,8 @@ pub struct Request {
     pub system: Arc<[SystemPart]>,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether none of them may be called. They stay on offer, or what the provider has in its cache would be lost.
+    pub tools_off: bool,
     /// Tools the provider runs itself, as it describes them; other providers leave them out.
     pub server_tools: Arc<[serde_json::Value]>,
     /// What was said.
@@ -48,6 +51,51 @@ pub struct Request {
     /// Which agent asks, if it is not the main one.
     pub agent: Option<Box<str>>,
 }
+
+impl Request {
+    /// With an answer no longer than this, thoughts included. Providers lengthen the answer where it leaves no room
+    /// behind the thoughts; so those are shortened, or left out.
+    #[must_use]
+    pub fn within(mut self, max_tokens: u64) -> Self {
+        self.max_tokens = u32::try_from(max_tokens).unwrap_or(u32::MAX);
+        if let Thinking::Budget(tokens @ 1..) = self.thinking
+            && tokens.max(LEAST_THOUGHT) >= self.max_tokens
+        {
+            let half = self.max_tokens / 2;
+            self.thinking = if half < LEAST_THOUGHT { Thinking::Disabled } else { Thinking::Budget(half) };
+        }
+        self
+    }
+
+    /// The most tokens it can read. `known` is what a reply to the same system prompt and tools is known to have read
+    /// and written, with the number of messages that was, itself included; what came since counts by its bytes.
+    pub fn input_at_most(&self, known: Option<(usize, u64)>, window: u64) -> u64 {
+        let since = |from: usize| tokens_at_most(self.messages.get(from..).unwrap_or(&self.messages), window);
+        match known {
+            Some((count, tokens)) => tokens.saturating_add(since(count)),
+            None => {
+                let system = self.system.iter().map(|part| part.text.len()).sum::<usize>();
+                let tools = self.tools.iter().map(|ToolSpec { name, description, input_schema }| {
+                    name.len() + description.len() + input_schema.to_string().len()
+                });
+                let own = self.server_tools.iter().map(|tool| tool.to_string().len());
+                let bytes = system + tools.chain(own).sum::<usize>();
+                since(0).saturating_add(bytes as u64).saturating_add(HIDDEN_TOKENS)
+            }
+        }
+    }
+
+    /// The last of an agent that has to hand back what it has: no tools, and all of the answer for the answer.
+    #[must_use]
+    pub fn as_hand_back(mut self, max_tokens: u64) -> Self {
+        self.tools_off = true;
+        self.thinking = Thinking::Disabled;
+        self.within(max_tokens)
+    }
+}
+
+/// The smallest budget for thinking that a provider takes.
+const LEAST_THOUGHT: u32 = 1024;
 
 /// A part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -231,6 +231,15 @@ impl Ledger {
         &self.accounts
     }
 
+    /// The accounts right below one, oldest first.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        (0..)
+            .map(NodeId)
+            .zip(&self.accounts)
+            .filter(move |(_, account)| account.parent == Some(node))
+            .map(|(id, _)| id)
+    }
+
     /// Requests under way, in the whole tree.
     pub fn pending(&self) -> u32 {
         self.accounts.iter().map(|account| account.pending).sum()

@@ -224,3 +224,26 @@ proptest! {
         prop_assert_eq!(parse_dollars(dollars(amount).trim_start_matches('$')), Some(amount));
     }
 }
+
+#[test]
+fn messages_come_to_no_more_tokens_than_bytes() {
+    use crate::message::{Block, Content, Media, Message, Role, ToolAnswer};
+    const WINDOW: u64 = 200_000;
+    let media = |kind: &str, length: usize| Media { media_type: kind.into(), data: "A".repeat(length) };
+    let said = |blocks| Message { role: Role::User, blocks };
+    let bound = |message: &Message| tokens_at_most(std::slice::from_ref(message), WINDOW);
+
+    let text = "ein Übermaß an 🦀";
+    assert!(bound(&Message::user(text)) >= text.len() as u64);
+    assert_eq!(tokens_at_most(&[], WINDOW), 0);
+    // An image is what it is shrunk to, however long it is; a document may hold more than its bytes say.
+    let small = bound(&said(vec![Block::Media(media("image/png", 4))]));
+    assert_eq!(bound(&said(vec![Block::Media(media("image/png", 4_000_000))])), small);
+    assert!(small >= 6_000);
+    assert!(bound(&said(vec![Block::Media(media("application/pdf", 4))])) > WINDOW);
+    let answer = ToolAnswer {
+        content: vec![Content::Text("page".into()), Content::Media(media("image/png", 1_000_000))],
+        ..ToolAnswer::text("c1", "")
+    };
+    assert!((6_000..7_000).contains(&bound(&said(vec![Block::ToolResult(answer)]))));
+}

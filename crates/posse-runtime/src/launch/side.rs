@@ -51,6 +51,7 @@ impl Side {
             model,
             system: Arc::from([]),
             tools: Arc::from([]),
+            tools_off: false,
             server_tools: server_tools.into(),
             messages: vec![Message::user(prompt)],
             max_tokens: MAX_TOKENS,

@@ -16,6 +16,7 @@ pub(super) fn request(model: &str) -> Request {
         system: Arc::from([]),
         server_tools: Arc::from([]),
         tools: Arc::from([]),
+        tools_off: false,
         messages: vec![Message::user("Hello")],
         max_tokens: 1000,
         thinking: Thinking::Default,

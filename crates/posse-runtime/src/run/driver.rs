@@ -196,6 +196,7 @@ impl Run {
             model: self.setup.model_id.clone(),
             system: self.setup.system.clone(),
             tools: self.setup.tools.specs(),
+            tools_off: false,
             server_tools: Arc::from([]),
             messages,
             max_tokens: self.setup.max_tokens,

@@ -4,13 +4,11 @@ use posse_core::definition::Effort;
 use posse_core::message::{Block, Content, Message, Role, ToolAnswer, json as shape};
 use serde_json::{Map, Value, json};
 
-use crate::model::{Request, Thinking};
+use crate::model::{LEAST_THOUGHT, Request, Thinking};
 use crate::tool::ToolSpec;
 
 /// What the API allows.
 const MOST_BREAKPOINTS: usize = 4;
-/// The API refuses a smaller budget for thinking.
-const LEAST_BUDGET: u32 = 1024;
 /// Room for an answer behind the thoughts, if the request leaves none.
 const ROOM: u32 = 4096;
 /// Suffix by which people ask for the long window.
@@ -37,6 +35,7 @@ pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<
         model,
         system,
         tools,
+        tools_off,
         server_tools,
         messages,
         max_tokens,
@@ -63,6 +62,9 @@ pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<
         let mut values = tools_of(tools, used == 0 && left > 0);
         values.extend(server_tools.iter().cloned());
         body.insert("tools".into(), Value::Array(values));
+        if *tools_off {
+            body.insert("tool_choice".into(), json!({ "type": "none" }));
+        }
     }
     if let Some(thinking) = thinking {
         body.insert("thinking".into(), thinking);
@@ -96,7 +98,7 @@ fn thinking_of(thinking: Thinking, max_tokens: u32, display: Option<&str>) -> (O
         Thinking::Adaptive => (shown(json!({ "type": "adaptive" })), max_tokens),
         Thinking::Disabled | Thinking::Budget(0) => (Some(json!({ "type": "disabled" })), max_tokens),
         Thinking::Budget(tokens) => {
-            let tokens = tokens.max(LEAST_BUDGET);
+            let tokens = tokens.max(LEAST_THOUGHT);
             let enough = if max_tokens > tokens { max_tokens } else { tokens.saturating_add(ROOM) };
             (shown(json!({ "type": "enabled", "budget_tokens": tokens })), enough)
         }

@@ -55,6 +55,7 @@ pub(super) fn body(request: &Request, quirks: Quirks) -> Value {
         model,
         system,
         tools,
+        tools_off,
         server_tools: _,
         messages,
         max_tokens,
@@ -77,6 +78,9 @@ pub(super) fn body(request: &Request, quirks: Quirks) -> Value {
     body.insert("messages".into(), Value::Array(list));
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
+        if *tools_off {
+            body.insert("tool_choice".into(), json!("none"));
+        }
     }
     let limit = if quirks.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
     body.insert(limit.into(), json!(max_tokens));

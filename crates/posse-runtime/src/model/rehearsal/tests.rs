@@ -10,6 +10,7 @@ fn request(text: &str) -> Request {
         system: Arc::from([]),
         server_tools: Arc::from([]),
         tools: Arc::from([]),
+        tools_off: false,
         messages: vec![Message::user(text)],
         max_tokens: 10,
         thinking: Thinking::Default,

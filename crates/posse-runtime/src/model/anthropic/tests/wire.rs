@@ -220,3 +220,40 @@ fn what_the_api_would_refuse_is_not_sent() {
     assert_eq!(blocks(user(vec![answer(&[], true)]))[0]["content"], "(no content)");
     assert_eq!(blocks(user(vec![answer(&[], false)]))[0]["content"], json!([]));
 }
+
+#[test]
+fn without_tools_everything_before_stays_as_it_was() {
+    let golden = body(&full(), None, None).to_string();
+    let off = body(&Request { tools_off: true, ..full() }, None, None).to_string();
+    assert_eq!(off.replace(r#""tool_choice":{"type":"none"},"#, ""), golden);
+    assert_ne!(off, golden);
+    // The API refuses a choice where there is nothing to choose from.
+    let bare = body(&Request { tools_off: true, ..request("m") }, None, None);
+    assert_eq!(bare.get("tool_choice"), None);
+}
+
+#[test]
+fn an_answer_is_never_longer_than_it_may_be() {
+    for thinking in [0, 1, 5, 1024, 2000, 9_000, u32::MAX].map(Thinking::Budget) {
+        for most in [1, 512, 1024, 1025, 2047, 2048, 2049, 4096, 10_000] {
+            let request = Request { thinking, ..full() }.within(most);
+            assert_eq!(body(&request, None, None)["max_tokens"], json!(most), "{thinking:?}");
+        }
+    }
+    let roomy = Request { thinking: Thinking::Budget(2000), ..full() }.within(9_000);
+    assert_eq!(roomy.thinking, Thinking::Budget(2000), "what fits stays");
+    let last = full().as_hand_back(512);
+    assert_eq!((last.tools_off, last.thinking, last.max_tokens), (true, Thinking::Disabled, 512));
+}
+
+#[test]
+fn a_request_reads_no_more_than_its_bytes() {
+    let request = full();
+    let whole = request.input_at_most(None, 200_000);
+    let written = body(&request, None, None).to_string().len() as u64;
+    // Of the image only the most an image comes to counts; all the rest is in the bytes.
+    assert!(whole >= 6_000 && whole <= written + 6_000 + 1_024, "{whole} of {written}");
+    let since = request.input_at_most(Some((2, 50)), 200_000);
+    assert!(since >= 50 + 6_000 && since < whole);
+    assert_eq!(request.input_at_most(Some((3, 50)), 200_000), 50);
+}

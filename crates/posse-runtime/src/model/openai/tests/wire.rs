@@ -136,3 +136,15 @@ fn what_refusals_teach() {
         assert_eq!(learn(refusal).as_deref(), want, "{refusal}");
     }
 }
+
+#[test]
+fn without_tools_they_stay_on_offer() {
+    let spec = ToolSpec { name: "Read".into(), description: "Reads.".into(), input_schema: json!({}) };
+    let with = Request { tools: Arc::from([spec]), ..request("m") };
+    let golden = body(&with, Quirks::default()).to_string();
+    let off = body(&Request { tools_off: true, ..with }, Quirks::default()).to_string();
+    assert_eq!(off.replace(r#""tool_choice":"none","#, ""), golden);
+    assert_ne!(off, golden);
+    let bare = body(&Request { tools_off: true, ..request("m") }, Quirks::default());
+    assert_eq!(bare.get("tool_choice"), None, "endpoints refuse a choice among nothing");
+}
