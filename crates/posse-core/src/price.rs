@@ -69,6 +69,12 @@ impl Price {
         })
     }
 
+    /// The dearer of two, for a request that may go to either model.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { input: self.input.max(other.input), output: self.output.max(other.output) }
+    }
+
     fn nanodollars(&self, usage: &Usage) -> u128 {
         let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
         times(usage.input, self.input)

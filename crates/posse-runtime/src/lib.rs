@@ -13,6 +13,7 @@ pub mod launch;
 pub mod memory;
 pub mod model;
 pub mod net;
+pub mod purse;
 pub mod run;
 pub mod sandbox;
 pub mod session;
