@@ -12,6 +12,7 @@ mod values;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::budget::Limits;
 use crate::diagnostic::{Diagnostic, Problem};
 use crate::hooks::HookGroup;
 use crate::mcp::McpServer;
@@ -183,6 +184,8 @@ pub struct AgentDefinition {
     pub color: Option<Color>,
     /// Limit on requests to the model.
     pub max_turns: Option<NonZeroU32>,
+    /// What it and all it starts may use.
+    pub budget: Limits,
     /// Whether it always runs in the background.
     pub background: Option<bool>,
     /// Put before the first prompt, as main agent.

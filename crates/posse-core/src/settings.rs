@@ -14,6 +14,7 @@ mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::budget::Limits;
 use crate::diagnostic::{Diagnostic, Problem, Rule, Severity};
 use crate::hooks::HookGroup;
 use crate::json;
@@ -130,6 +131,33 @@ pub struct PluginOnly {
     pub skills: bool,
 }
 
+/// `budget`: what a run and all agents in it may use together. The smallest of all layers counts, so that a folder can
+/// only lower it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeBudget {
+    /// `budget.tokens`.
+    pub tokens: Option<Set<u64>>,
+    /// `budget.usd`, in millionths.
+    pub microdollars: Option<Set<u64>>,
+    /// `budget.seconds`.
+    pub seconds: Option<Set<u64>>,
+    /// `budget.descendants`.
+    pub descendants: Option<Set<u32>>,
+}
+
+impl TreeBudget {
+    /// The limits alone.
+    pub fn limits(&self) -> Limits {
+        let Self { tokens, microdollars, seconds, descendants } = self;
+        Limits {
+            tokens: tokens.as_ref().map(|set| set.value),
+            microdollars: microdollars.as_ref().map(|set| set.value),
+            seconds: seconds.as_ref().map(|set| set.value),
+            descendants: descendants.as_ref().map(|set| set.value),
+        }
+    }
+}
+
 /// Names and values, in order.
 pub type Options = Vec<(Box<str>, Box<str>)>;
 
@@ -160,6 +188,8 @@ pub struct Settings {
     pub hook_env: Option<Set<Vec<Box<str>>>>,
     /// `allowManagedMcpServersOnly` (administrator only).
     pub managed_mcp_only: Option<SetIn>,
+    /// `budget`: for the whole tree of agents.
+    pub budget: TreeBudget,
     /// `sandbox`.
     pub sandbox: SandboxSettings,
     /// `model`.

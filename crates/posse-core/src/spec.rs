@@ -9,6 +9,7 @@ mod pool;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::budget::Limits;
 use crate::definition::{AgentDefinition, Effort, FieldId, Isolation, MemoryScope};
 use crate::hooks::HookGroup;
 use crate::mcp::McpServer;
@@ -120,6 +121,8 @@ pub struct Call {
     pub mode: Option<Mode>,
     /// Another limit.
     pub max_turns: Option<NonZeroU32>,
+    /// What it may use.
+    pub budget: Limits,
 }
 
 /// An agent as it would run.
@@ -145,6 +148,8 @@ pub struct AgentSpec {
     pub isolation: Option<Sourced<Isolation>>,
     /// Its limit on requests to the model.
     pub max_turns: Option<Sourced<NonZeroU32>>,
+    /// What it and all it starts may use, besides what those above it may.
+    pub budget: Option<Sourced<Limits>>,
     /// Whether it runs in the background.
     pub background: Sourced<bool>,
     /// Its hooks.
@@ -268,6 +273,7 @@ pub fn resolve(
         permission_mode: _,
         color: _,
         max_turns,
+        budget: _,
         background: _,
         initial_prompt,
         memory: _,
@@ -331,6 +337,7 @@ pub fn resolve(
             (None, Some(value)) => Some(Sourced::new(value, by_definition(FieldId::MaxTurns))),
             (None, None) => None,
         },
+        budget: budget(definition, call),
         background,
         name,
         description,
@@ -501,6 +508,24 @@ fn memory(definition: &AgentDefinition, policy: &Policy) -> Option<Sourced<Memor
         .memory_off
         .is_none()
         .then(|| Sourced::new(scope, SetBy::Definition(definition.location(FieldId::Memory))))
+}
+
+/// Limit by limit, the smaller of what the definition and the call say.
+fn budget(definition: &AgentDefinition, call: &Call) -> Option<Sourced<Limits>> {
+    let (own, called) = (definition.budget, call.budget);
+    let value = own.narrowed(called);
+    if value.is_unlimited() {
+        return None;
+    }
+    let by_definition = SetBy::Definition(definition.location(FieldId::Budget));
+    Some(if value == own {
+        Sourced::new(value, by_definition)
+    } else if value == called {
+        Sourced::new(value, SetBy::Call)
+    } else {
+        let note = Some(format!("its definition says {own}, the call {called}: the smaller counts"));
+        Sourced { value, by: SetBy::Call, note }
+    })
 }
 
 fn background(definition: &AgentDefinition, call: &Call, policy: &Policy) -> Sourced<bool> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{AgentDefinition, FieldId, Places, fields, tool_list, values};
+use crate::budget::Limits;
 use crate::diagnostic::{Diagnostic, Fix, Problem, Rule, Severity};
 use crate::frontmatter::{self, Header};
 use crate::hooks;
@@ -348,6 +349,7 @@ pub(super) fn blank(source: &Source) -> AgentDefinition {
         permission_mode: None,
         color: None,
         max_turns: None,
+        budget: Limits::default(),
         background: None,
         initial_prompt: None,
         memory: None,
@@ -385,6 +387,7 @@ pub(super) fn set(
         FieldId::PermissionMode => definition.permission_mode = values::mode(node, problems),
         FieldId::Color => definition.color = values::color(node, problems),
         FieldId::MaxTurns => definition.max_turns = values::max_turns(node, problems),
+        FieldId::Budget => definition.budget = values::budget(node, problems),
         FieldId::Background => definition.background = values::boolean(id, node, problems),
         FieldId::InitialPrompt => definition.initial_prompt = values::prose(id, node, problems),
         FieldId::Memory => definition.memory = values::memory(node, problems),

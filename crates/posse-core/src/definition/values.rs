@@ -4,9 +4,10 @@
 use std::num::NonZeroU32;
 
 use super::{Color, Effort, EffortLevel, FieldId, Isolation, MemoryScope, fields};
+use crate::budget::{self, Limits, Which};
 use crate::diagnostic::{Fix, Problem, Rule};
 use crate::model::{self, ModelChoice, Oddity};
-use crate::node::{Node, Value};
+use crate::node::{Entry, Node, Value};
 use crate::permission::Mode;
 use crate::suggest;
 use crate::tools;
@@ -181,6 +182,61 @@ pub(super) fn max_turns(node: &Node, problems: &mut Problems) -> Option<NonZeroU
         problems.push(invalid(FieldId::MaxTurns, node, &shown(node)));
     }
     turns
+}
+
+/// Limits by name. One that cannot be read is left out, the others count.
+pub(super) fn budget(node: &Node, problems: &mut Problems) -> Limits {
+    let mut limits = Limits::default();
+    let entries = match &node.value {
+        Value::Null => return limits,
+        Value::Map(entries) => entries,
+        Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => {
+            problems.push(invalid(FieldId::Budget, node, &shown(node)));
+            return limits;
+        }
+    };
+    for entry in entries {
+        let Some(which) = Which::ALL.into_iter().find(|which| which.name() == &*entry.key) else {
+            problems.push(no_such_limit(entry));
+            continue;
+        };
+        let text = entry.node.scalar_text();
+        let read = match which {
+            Which::Tokens => set(&mut limits.tokens, text.and_then(|text| text.parse().ok())),
+            Which::Dollars => set(&mut limits.microdollars, text.and_then(budget::parse_dollars)),
+            Which::Seconds => set(&mut limits.seconds, text.and_then(|text| text.parse().ok())),
+            Which::Descendants => set(&mut limits.descendants, text.and_then(|text| text.parse().ok())),
+        };
+        if !read && !matches!(entry.node.value, Value::Null) {
+            let takes = match which {
+                Which::Dollars => "an amount of dollars such as 0.50",
+                Which::Tokens | Which::Seconds | Which::Descendants => "a whole number",
+            };
+            let said =
+                format!("`budget.{}` does not take {}; it is ignored", which.name(), shown(&entry.node));
+            let problem = Problem::at(Rule::InvalidValue, entry.node.span, said);
+            problems.push(problem.hint(format!("it takes {takes}")));
+        }
+    }
+    limits
+}
+
+fn set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
+    *place = value;
+    place.is_some()
+}
+
+fn no_such_limit(entry: &Entry) -> Problem {
+    let said = format!("`budget` knows no `{}`; it is ignored", entry.key);
+    let problem = Problem::at(Rule::InvalidValue, entry.key_span, said);
+    match suggest::closest(&entry.key, Which::ALL.into_iter().map(Which::name)) {
+        Some(close) => problem.hint(format!("did you mean `{close}`?")).fix(Fix::likely(
+            format!("rename it to `{close}`"),
+            entry.key_span,
+            close,
+        )),
+        None => problem.hint(format!("it takes {}", fields::row(FieldId::Budget).takes)),
+    }
 }
 
 pub(super) fn compact_window(node: &Node, problems: &mut Problems) -> Option<u32> {

@@ -3,6 +3,7 @@
 use super::trust::{self, FolderTrust, Ignored, IgnoredKind, WhyIgnored};
 use super::walk::Said;
 use super::{Layer, PluginOnly, Report, Set, SetIn, Settings, SettingsFile, permissions, texts};
+use crate::budget;
 use crate::diagnostic::{Problem, Rule, Severity};
 use crate::hooks;
 use crate::node::{Node, Value};
@@ -60,6 +61,17 @@ pub(super) fn apply(
         "permissions.disableAutoMode" | "disableAutoMode" if disables(node) => {
             settings.auto_disabled = Some(by.clone());
         }
+        "budget.tokens" => least(&mut settings.budget.tokens, whole(node), by),
+        "budget.usd" => {
+            let amount = node.scalar_text().and_then(budget::parse_dollars);
+            least(&mut settings.budget.microdollars, amount, by);
+        }
+        "budget.seconds" => least(&mut settings.budget.seconds, whole(node), by),
+        "budget.descendants" => {
+            // More than fit are no limit that anybody reaches.
+            let count = whole(node).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            least(&mut settings.budget.descendants, count, by);
+        }
         "hooks" => hook_groups(settings, node, by, report),
         "disableAllHooks" => settings.hooks_off = on(node, by),
         "allowManagedMcpServersOnly" => settings.managed_mcp_only = on(node, by),
@@ -70,8 +82,7 @@ pub(super) fn apply(
         "agent" => settings.agent = text(node, by),
         "apiKeyHelper" => settings.api_key_helper = text(node, by),
         "cleanupPeriodDays" => {
-            let days = node.scalar_text().and_then(|number| number.parse().ok());
-            settings.cleanup_period_days = days.map(|value| Set { value, by: by.clone() });
+            settings.cleanup_period_days = whole(node).map(|value| Set { value, by: by.clone() });
         }
         "enabledPlugins" => plugins(settings, node, by, report),
         "pluginConfigs" => plugin_configs(settings, node),
@@ -86,6 +97,18 @@ pub(super) fn apply(
                 settings.sandbox.apply(name, node, by);
             }
         }
+    }
+}
+
+fn whole(node: &Node) -> Option<u64> {
+    node.scalar_text().and_then(|number| number.parse().ok())
+}
+
+/// A limit of another layer counts if it is smaller.
+fn least<T: Ord>(place: &mut Option<Set<T>>, value: Option<T>, by: &SetIn) {
+    let Some(value) = value else { return };
+    if place.as_ref().is_none_or(|set| value < set.value) {
+        *place = Some(Set { value, by: by.clone() });
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Knows how each key is written, who may set it and how layers combine. Refuses to know what a value brings about.
 
+use crate::budget;
 use crate::node::{Node, Value};
 
 /// How a value is written.
@@ -13,6 +14,8 @@ pub enum Shape {
     Flag,
     /// A whole number, zero or more.
     Count,
+    /// Dollars: a number, zero or more.
+    Dollars,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// The word `disable`, or true.
@@ -46,6 +49,9 @@ impl Shape {
             Self::Text => node.as_text().is_some(),
             Self::Flag => node.as_bool().is_some(),
             Self::Count => matches!(&node.value, Value::Number(number) if number.parse::<u64>().is_ok()),
+            Self::Dollars => {
+                matches!(&node.value, Value::Number(number) if budget::parse_dollars(number).is_some())
+            }
             Self::Choice(words) => node.as_text().is_some_and(|word| words.contains(&word)),
             // `false` and nothing switch nothing off; both are seen.
             Self::Disable => match &node.value {
@@ -67,6 +73,7 @@ impl Shape {
             Self::Text => "text".into(),
             Self::Flag => "true or false".into(),
             Self::Count => "a whole number".into(),
+            Self::Dollars => "a number of dollars".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Disable => "\"disable\"".into(),
             Self::Texts => "a list of texts".into(),
@@ -102,6 +109,8 @@ pub enum Merging {
     Override,
     /// All of them count.
     AddUp,
+    /// The smallest counts.
+    Least,
     /// Name by name, the strongest layer wins.
     ByName,
 }
@@ -112,6 +121,7 @@ impl Merging {
         match self {
             Self::Override => "strongest wins",
             Self::AddUp => "add up",
+            Self::Least => "smallest wins",
             Self::ByName => "by name",
         }
     }
@@ -135,12 +145,16 @@ pub struct Key {
 impl Key {
     /// How layers combine.
     pub fn merging(&self) -> Merging {
+        if self.name.starts_with("budget.") {
+            return Merging::Least;
+        }
         match self.shape {
             Shape::Texts | Shape::Rules | Shape::Hooks | Shape::List => Merging::AddUp,
             Shape::Group | Shape::Values | Shape::Flags | Shape::Object => Merging::ByName,
             Shape::Text
             | Shape::Flag
             | Shape::Count
+            | Shape::Dollars
             | Shape::Choice(_)
             | Shape::Disable
             | Shape::Either(_)
@@ -191,6 +205,12 @@ pub static KEYS: &[Key] = &[
     used("permissions.disableBypassPermissionsMode", Shape::Disable, "Forbids `bypassPermissions`."),
     used("permissions.disableAutoMode", Shape::Disable, "Forbids `auto`."),
     used("allowManagedPermissionRulesOnly", Shape::Flag, "Only the administrator's rules count.").managed(),
+    // What may be used.
+    used("budget", Shape::Group, "posse's own: what a run and all agents in it may use together. Before it runs out, each agent hands back what it has."),
+    used("budget.tokens", Shape::Count, "Tokens read and written, cached ones too."),
+    used("budget.usd", Shape::Dollars, "Dollars."),
+    used("budget.seconds", Shape::Count, "Seconds at work."),
+    used("budget.descendants", Shape::Count, "Agents started, and started by those."),
     // The sandbox.
     used("sandbox", Shape::Group, "Limits the system itself holds Bash to."),
     used("sandbox.enabled", Shape::Flag, "Whether Bash commands run in the sandbox."),

@@ -23,6 +23,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         hook_urls,
         hook_env,
         managed_mcp_only,
+        budget,
         sandbox: _,
         model,
         agent,
@@ -48,6 +49,11 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
     lines.extend(additional_directories.iter().map(|set| format!("folder {} {}", set.value, by(&set.by))));
     lines.extend(default_mode.iter().map(|mode| format!("mode {} {}", mode.value.name(), by(&mode.by))));
     lines.extend(bypass_disabled.iter().map(|set| format!("no bypass {}", by(set))));
+    let TreeBudget { tokens, microdollars, seconds, descendants } = budget;
+    lines.extend(tokens.iter().map(|set| format!("tokens {} {}", set.value, by(&set.by))));
+    lines.extend(microdollars.iter().map(|set| format!("microdollars {} {}", set.value, by(&set.by))));
+    lines.extend(seconds.iter().map(|set| format!("seconds {} {}", set.value, by(&set.by))));
+    lines.extend(descendants.iter().map(|set| format!("descendants {} {}", set.value, by(&set.by))));
     lines.extend(model.iter().map(|model| format!("model {} {}", model.value, by(&model.by))));
     lines.extend(api_key_helper.iter().map(|set| format!("key helper {} {}", set.value, by(&set.by))));
     lines
@@ -570,7 +576,7 @@ fn a_project_may_not_bring_a_command_that_prints_keys() {
 fn not_taken(shape: Shape) -> Option<&'static str> {
     match shape {
         Shape::Text | Shape::Disable => Some("7"),
-        Shape::Flag | Shape::Count | Shape::Choice(_) => Some("\"maybe\""),
+        Shape::Flag | Shape::Count | Shape::Dollars | Shape::Choice(_) => Some("\"maybe\""),
         Shape::Rules => Some("7"),
         Shape::Texts | Shape::List => Some("\"one\""),
         Shape::Group | Shape::Values | Shape::Flags | Shape::Object | Shape::Either(_) => Some("7"),
@@ -584,6 +590,7 @@ fn taken(shape: Shape) -> String {
         Shape::Text => "\"x\"".into(),
         Shape::Flag => "true".into(),
         Shape::Count => "3".into(),
+        Shape::Dollars => "0.25".into(),
         Shape::Choice(words) => format!("{:?}", words[0]),
         Shape::Disable => "\"disable\"".into(),
         Shape::Texts | Shape::Rules | Shape::List => "[]".into(),
@@ -621,7 +628,8 @@ fn every_key_takes_its_shape_and_reports_another_where_it_stands() {
             } else {
                 assert!(problems[0].text.contains("only in managed settings"), "{problems:?}");
             }
-            let denies = matches!(key.name, "permissions" | "permissions.deny");
+            let denies =
+                matches!(key.name, "permissions" | "permissions.deny") || key.name.starts_with("budget");
             let stops = denies || (layer == Layer::Managed && key.used);
             assert_eq!(!settings.unsound.is_empty(), stops, "{} in {}", key.name, layer.word());
         }
@@ -764,5 +772,66 @@ fn a_folder_nobody_trusts_only_takes_away() {
     for layer in [Layer::User, Layer::Flag, Layer::Managed] {
         let (settings, _) = merge(&[file(layer, own).0], FolderTrust::Untrusted);
         assert_eq!((settings.rules.len(), settings.env.len()), (3, 4), "not the folder's to be trusted");
+    }
+}
+
+#[test]
+fn budgets_are_only_ever_lowered() {
+    let own = r#"{"budget": {"usd": 5, "tokens": 1000, "descendants": 99999999999}}"#;
+    check(
+        &[
+            (Layer::User, own),
+            (Layer::Project, r#"{"budget": {"usd": 7.25, "tokens": 10, "seconds": 60}}"#),
+            (Layer::Managed, r#"{"budget": {"usd": 20}}"#),
+        ],
+        &[
+            "tokens 10 [project]",
+            "microdollars 5000000 [user]",
+            "seconds 60 [project]",
+            "descendants 4294967295 [user]",
+        ],
+    );
+    check(
+        &[(Layer::User, own), (Layer::Managed, r#"{"budget": {"usd": 0.5, "descendants": 0}}"#)],
+        &["tokens 1000 [user]", "microdollars 500000 [managed]", "descendants 0 [managed]"],
+    );
+    // An untrusted folder may take away.
+    let (files, _): (Vec<_>, Vec<_>) =
+        [(Layer::User, own), (Layer::Project, r#"{"budget": {"usd": 1, "tokens": 5000}}"#)]
+            .map(|(layer, text)| file(layer, text))
+            .into_iter()
+            .unzip();
+    let (settings, _) = merge(&files, FolderTrust::Untrusted);
+    assert_eq!(
+        (settings.budget.limits().microdollars, settings.budget.limits().tokens),
+        (Some(1_000_000), Some(1_000))
+    );
+    assert!(settings.ignored.is_empty());
+    let shown: Vec<String> = view(&files, &settings, FolderTrust::Untrusted)
+        .iter()
+        .map(|value| format!("{} {:?}", value.key, value.value.as_ref().map(ToString::to_string)))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            r#"budget.tokens Some("1000")"#,
+            r#"budget.usd Some("1")"#,
+            r#"budget.descendants Some("99999999999")"#,
+        ]
+    );
+}
+
+#[test]
+fn a_budget_that_cannot_be_read_is_not_taken_for_none() {
+    for text in [
+        r#"{"budget": 5}"#,
+        r#"{"budget": {"usd": "five"}}"#,
+        r#"{"budget": {"usd": -1}}"#,
+        r#"{"budget": {"tokens": 1.5}}"#,
+    ] {
+        let (read, _) = file(Layer::User, text);
+        let (settings, _) = merge(&[read], FolderTrust::Trusted);
+        assert_eq!(settings.unsound.len(), 1, "{text}");
+        assert!(settings.budget.limits().is_unlimited(), "{text}");
     }
 }

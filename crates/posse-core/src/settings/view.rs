@@ -83,7 +83,11 @@ fn add(values: &mut Vec<(usize, Merging, Value)>, row: &'static Key, key: String
         Some((_, _, value)) => value.parts.push(part),
         None => {
             let place = super::KEYS.iter().position(|one| one.name == row.name).unwrap_or(usize::MAX);
-            let merging = if row.merging() == Merging::AddUp { Merging::AddUp } else { Merging::Override };
+            let merging = match row.merging() {
+                // Their leaves are settings of their own.
+                Merging::ByName => Merging::Override,
+                merging @ (Merging::Override | Merging::AddUp | Merging::Least) => merging,
+            };
             values.push((place, merging, Value { key, used: row.used, value: None, parts: vec![part] }));
         }
     }
@@ -140,8 +144,12 @@ fn settle(merging: Merging, mut value: Value) -> Value {
                 value.parts.iter().filter(|part| counts(part)).map(|part| &part.value).collect();
             value.value = add_up(&said);
         }
-        Merging::Override | Merging::ByName => {
-            let last = value.parts.iter().rposition(counts);
+        Merging::Override | Merging::ByName | Merging::Least => {
+            let last = if merging == Merging::Least {
+                smallest(&value.parts)
+            } else {
+                value.parts.iter().rposition(counts)
+            };
             for (place, part) in value.parts.iter_mut().enumerate() {
                 if counts(part) && Some(place) != last {
                     part.standing = Standing::Overridden;
@@ -151,6 +159,13 @@ fn settle(merging: Merging, mut value: Value) -> Value {
         }
     }
     value
+}
+
+/// The first part that says the least.
+fn smallest(parts: &[Part]) -> Option<usize> {
+    let number = |part: &Part| part.value.as_f64().unwrap_or(f64::INFINITY);
+    let counting = parts.iter().enumerate().filter(|(_, part)| part.standing == Standing::Counts);
+    counting.min_by(|(_, one), (_, other)| number(one).total_cmp(&number(other))).map(|(place, _)| place)
 }
 
 /// Lists one behind the other; objects of lists (hooks by event) likewise, name by name.

@@ -930,6 +930,7 @@ fn memory_isolation_turns_and_background_say_who_set_them() {
     let plain = |_: &mut Scene| {};
     let worktree = |scene: &mut Scene| scene.call.isolation = Some(Isolation::Worktree);
     let five = move |scene: &mut Scene| scene.call.max_turns = turns;
+    let ten_tokens = |scene: &mut Scene| scene.call.budget.tokens = Some(10);
     let memory_off = |scene: &mut Scene| scene.policy.memory_off = Some(SetBy::Default);
     let no_background = |scene: &mut Scene| scene.policy.background_disabled = true;
     let called = |wanted: bool| move |scene: &mut Scene| scene.call.background = Some(wanted);
@@ -938,6 +939,23 @@ fn memory_isolation_turns_and_background_say_who_set_them() {
         (Box::new(plain), "", "background: false by default"),
         (Box::new(plain), "memory: user", "memory: user by definition 4:9; background: false by default"),
         (Box::new(memory_off), "memory: user", "background: false by default"),
+        (
+            Box::new(plain),
+            "budget: {usd: 1}",
+            "budget: $1.00 by definition 4:9; background: false by default",
+        ),
+        (Box::new(ten_tokens), "", "budget: 10 tokens by call; background: false by default"),
+        (
+            Box::new(ten_tokens),
+            "budget: {tokens: 9}",
+            "budget: 9 tokens by definition 4:9; background: false by default",
+        ),
+        (
+            Box::new(ten_tokens),
+            "budget: {tokens: 11, usd: 1}",
+            "budget: 10 tokens, $1.00 by call (its definition says 11 tokens, $1.00, the call 10 tokens: the smaller \
+             counts); background: false by default",
+        ),
         (
             Box::new(plain),
             "isolation: remote",
@@ -970,6 +988,7 @@ fn memory_isolation_turns_and_background_say_who_set_them() {
             spec.memory.map(|memory| format!("memory: {}", sourced(&memory, |scope| scope.name().into()))),
             spec.isolation.map(|kind| format!("isolation: {}", sourced(&kind, |kind| kind.name().into()))),
             spec.max_turns.map(|turns| format!("turns: {}", sourced(&turns, ToString::to_string))),
+            spec.budget.map(|budget| format!("budget: {}", sourced(&budget, ToString::to_string))),
             Some(format!("background: {}", sourced(&spec.background, ToString::to_string))),
         ];
         assert_eq!(parts.into_iter().flatten().collect::<Vec<_>>().join("; "), want, "{fields}");

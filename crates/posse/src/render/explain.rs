@@ -53,6 +53,7 @@ impl Page<'_> {
         self.row(text, "memory", spec.memory.as_ref(), |scope| scope.name().to_owned());
         self.row(text, "isolation", spec.isolation.as_ref(), |kind| kind.name().to_owned());
         self.row(text, "turns", spec.max_turns.as_ref(), |turns| format!("at most {turns}"));
+        self.row(text, "budget", spec.budget.as_ref(), |budget| format!("at most {budget}"));
         let mut plain_row = |name: &str, value: String| {
             if !value.is_empty() {
                 text.push_str(&format!("  {}  {value}\n", self.style.dim(&pad(name, 16))));

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use posse_core::budget::Limits;
 use posse_core::definition::{AgentDefinition, field_row};
 use posse_core::diagnostic::{Diagnostic, Safety, Severity};
 use posse_core::mcp::McpServer;
@@ -107,6 +108,7 @@ fn agent(definition: &AgentDefinition, catalog: &Catalog, colors: &Colors) -> Va
         "color": colors.of(&definition.name).map(|color| color.name()),
         "ownColor": definition.color.map(|color| color.name()),
         "maxTurns": definition.max_turns,
+        "budget": (!definition.budget.is_unlimited()).then(|| limits(&definition.budget)),
         "background": definition.background,
         "initialPrompt": definition.initial_prompt,
         "memory": definition.memory.map(|scope| scope.name()),
@@ -192,6 +194,7 @@ pub fn spec(spec: &AgentSpec, parent: &Parent) -> Value {
         "memory": sourced(spec.memory.as_ref(), |scope| json!(scope.name())),
         "isolation": sourced(spec.isolation.as_ref(), |kind| json!(kind.name())),
         "maxTurns": sourced(spec.max_turns.as_ref(), |turns| json!(turns)),
+        "budget": sourced(spec.budget.as_ref(), limits),
         "tools": spec.pool.capability.grants.iter().map(|grant| json!({
             "name": grant.tool.name,
             "limits": grant.limits.iter().map(|limit| limit.any_of.iter().map(scope).collect::<Vec<_>>()).collect::<Vec<_>>(),
@@ -211,6 +214,14 @@ pub fn spec(spec: &AgentSpec, parent: &Parent) -> Value {
         "forkContext": spec.fork_context,
         "promptCharacters": spec.body.chars().count(),
     })
+}
+
+fn limits(limits: &Limits) -> Value {
+    let Limits { tokens, microdollars, seconds, descendants } = *limits;
+    // Millionths of a dollar are exact in JSON up to billions.
+    #[allow(clippy::cast_precision_loss)]
+    let usd = microdollars.map(|amount| amount as f64 / 1e6);
+    json!({ "tokens": tokens, "usd": usd, "seconds": seconds, "descendants": descendants })
 }
 
 fn sourced<T>(value: Option<&Sourced<T>>, show: impl Fn(&T) -> Value) -> Value {

@@ -206,6 +206,7 @@ fn facts(agent: &AgentDefinition) -> Vec<(&'static str, String)> {
     add(FieldId::PermissionMode, agent.permission_mode.map(|mode| mode.name().to_owned()));
     add(FieldId::Color, agent.color.map(|color| color.name().to_owned()));
     add(FieldId::MaxTurns, agent.max_turns.map(|turns| turns.to_string()));
+    add(FieldId::Budget, (!agent.budget.is_unlimited()).then(|| agent.budget.to_string()));
     add(FieldId::Background, agent.background.map(|yes| yes.to_string()));
     add(FieldId::InitialPrompt, agent.initial_prompt.as_ref().map(ToString::to_string));
     add(FieldId::Memory, agent.memory.map(|scope| scope.name().to_owned()));

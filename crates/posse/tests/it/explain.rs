@@ -26,6 +26,7 @@ started by main in the foreground, depth 1
   memory            not set
   isolation         not set
   turns             at most 5                 its definition, line 6
+  budget            not set
   prompt            the default prompt
 
 Tools (4 of 25)
