@@ -19,4 +19,5 @@ pub mod sandbox;
 pub mod session;
 pub mod tool;
 pub mod trust;
+pub mod worktree;
 pub mod world;

@@ -49,6 +49,17 @@ pub fn own_id() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
+/// When a process was started, in a unit of the system's own; `None` if there is none of this id. With the id, it names
+/// a process for good. Where the system does not tell, every living process started at 0.
+pub fn started(id: i32) -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        table::started(id)
+    }
+    #[cfg(not(target_os = "linux"))]
+    Pid::from_raw(id).and_then(|pid| rustix::process::test_kill_process(pid).ok()).map(|()| 0)
+}
+
 /// Makes this process the parent of whatever loses its own below it, and says whether that worked. Once is enough;
 /// [`Tree::start`] does it.
 ///

@@ -160,6 +160,11 @@ fn read() -> BTreeMap<i32, Process> {
     ids.filter_map(|id| Some((id, Process::read(id)?))).collect()
 }
 
+/// When a living process was started.
+pub(super) fn started(id: i32) -> Option<u64> {
+    Process::read(id).filter(|process| process.lives).map(|process| process.started)
+}
+
 /// Whether a process carries a mark. An environment that may not be read carries none.
 fn is_marked(id: i32, mark: &str) -> bool {
     let Ok(environment) = std::fs::read(format!("/proc/{id}/environ")) else { return false };
