@@ -76,6 +76,11 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the worktrees of agents, take their work over, or remove them
+    ///
+    /// An agent with `isolation: worktree` works in a checkout of its own. If it left anything there, the checkout is
+    /// kept until you merge or drop it. Without a sub-command: list.
+    Worktrees(WorktreesArgs),
     /// Show every setting in force, who set it, and what it overrode
     ///
     /// Values add up from the user's, the project's and the administrator's files; what does not count is shown with
@@ -96,6 +101,53 @@ pub enum Command {
     Completions {
         /// Which shell
         shell: Shell,
+    },
+}
+
+/// `posse worktrees`.
+#[derive(Debug, clap::Args)]
+pub struct WorktreesArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<WorktreesCommand>,
+}
+
+/// What to do with worktrees.
+#[derive(Debug, Subcommand)]
+pub enum WorktreesCommand {
+    /// List worktrees, what is in them and whose they are, and what was saved of removed ones
+    List,
+    /// Show what an agent changed since its base: commits, changes and new files
+    Diff {
+        /// The worktree, or the start of its name
+        name: String,
+    },
+    /// Merge the work in a worktree into the branch that is checked out here
+    ///
+    /// Changes that are not committed come along. If there would be conflicts, they are named and nothing is touched.
+    /// Work that started from uncommitted changes comes back as uncommitted changes.
+    Merge {
+        /// The worktree, or the start of its name
+        name: String,
+        /// Make no commit: leave the changes in the checkout
+        #[arg(long)]
+        squash: bool,
+    },
+    /// Remove a worktree with its branch, after saving what is in it
+    Drop {
+        /// The worktree, or the start of its name
+        name: String,
+        /// Also if it holds repositories of its own, whose folder is moved away then, or is locked by another program
+        #[arg(long)]
+        force: bool,
+    },
+    /// Make a branch of something that was saved
+    Restore {
+        /// What `posse worktrees` lists as saved: NAME/TIME, or NAME if it was saved once
+        #[arg(value_name = "REF")]
+        saved: String,
     },
 }
 

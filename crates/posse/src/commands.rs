@@ -12,6 +12,7 @@ mod sessions;
 mod signals;
 mod talk;
 mod trust;
+mod worktrees;
 
 use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;
@@ -34,6 +35,7 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
         Command::Explain(args) => explain::run(&args, world, terminal),
         Command::Demo(args) => demo::run(&args, world, terminal),
         Command::Sessions { json } => sessions::run(json, world, terminal),
+        Command::Worktrees(args) => worktrees::run(&args, world, terminal),
         Command::Config(args) => config::run(&args, world, terminal),
         Command::Trust(args) => trust::run(&args, world, terminal),
         Command::Doctor(args) => doctor::run(&args, world, terminal),

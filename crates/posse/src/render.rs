@@ -13,6 +13,7 @@ pub mod sarif;
 pub mod stream;
 pub mod style;
 pub mod transcript;
+pub mod worktrees;
 
 use std::path::Path;
 

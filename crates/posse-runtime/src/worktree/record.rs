@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{BaseKind, WorktreeError};
-use crate::world::process;
+use crate::world::{Clock, process};
 
 /// A worktree as written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,12 @@ impl Record {
     /// Whether the run that uses the tree still goes on.
     pub fn is_running(&self) -> bool {
         !self.kept && self.started.is_some() && process::started(self.pid) == self.started
+    }
+
+    /// How many seconds ago it was made, if its record tells.
+    pub fn age(&self, clock: &Clock) -> Option<u64> {
+        let created: jiff::Timestamp = self.created.parse().ok()?;
+        u64::try_from(clock.now().duration_since(created).as_secs()).ok()
     }
 
     /// The reason of git's lock.

@@ -177,8 +177,10 @@ impl Worktrees {
             input.push_str(&format!("^{base}\n"));
         }
         let exclude = doomed.map(|branch| format!("--exclude=refs/heads/{branch}"));
-        let args =
-            ["rev-list", "--ignore-missing", "--parents", "--stdin"].into_iter().chain(exclude.as_deref());
+        // By itself, `--all` counts where every worktree is, and this one will not be.
+        let args = ["rev-list", "--single-worktree", "--ignore-missing", "--parents", "--stdin"]
+            .into_iter()
+            .chain(exclude.as_deref());
         let args = args.chain(["--not", "--all"]);
         let listed = self.repository().input(input.into_bytes()).patience(git::LONG).text(args).await?;
         let (mut commits, mut parents) = (BTreeSet::new(), BTreeSet::new());

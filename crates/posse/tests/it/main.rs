@@ -19,6 +19,7 @@ mod shell_judgement;
 mod talk;
 mod trust;
 mod usage;
+mod worktrees;
 
 use posse_testkit::TestEnv;
 use serde_json::Value;
