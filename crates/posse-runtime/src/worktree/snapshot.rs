@@ -71,8 +71,8 @@ impl Worktrees {
     /// it was told to look away from some.
     async fn copy_index(&self, staged: &Staged) -> Result<bool, WorktreeError> {
         let own = staged.checkout.dir.join("index");
-        match std::fs::copy(&own, &staged.index) {
-            Ok(_) => {}
+        match copy_with_time(&own, &staged.index) {
+            Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(io(&own, error)),
         }
@@ -129,6 +129,15 @@ impl Worktrees {
         let Checkout { work, dir, .. } = &staged.checkout;
         self.git.at(work).dir(dir).work(work).index(&staged.index).set(DURABLE)
     }
+}
+
+/// Copies an index together with its time. A file as young as the index it is in may have changed since: git looks at it
+/// again. In a copy that seems younger, it would not.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    // The time first: if the index is written meanwhile, more files seem young, not fewer.
+    let modified = from.metadata()?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::File::options().write(true).open(to)?.set_modified(modified)
 }
 
 /// Whether a list of `ls-files -v` names files git was told not to look at. In a sparse checkout, those are the ones

@@ -10,7 +10,7 @@ use tokio::net::unix::pipe;
 
 use super::*;
 
-const FEW: u64 = 160;
+const FEW: u64 = 120;
 const MANY: u64 = 1000;
 
 /// git, until its calls are counted down: then it fails, or does its work and says that it failed, or the program that
@@ -245,6 +245,7 @@ impl History {
         let full = folder.join(path);
         std::fs::create_dir_all(full.parent().expect("a folder above")).expect("folders");
         std::fs::write(&full, &token).expect("a file");
+        self.log.push(format!("{token} in {path}"));
         self.live.insert(full, token);
     }
 
@@ -353,7 +354,8 @@ impl History {
     async fn check(&self, when: &str) {
         let mut text = String::new();
         collect(&self.scene.root(), &mut text);
-        let script = "git rev-list --objects --all --reflog | cut -d' ' -f1 | git cat-file --batch --buffer";
+        let script = "ids=$(git rev-list --objects --all --reflog) || exit 9
+            echo \"$ids\" | cut -d' ' -f1 | git cat-file --batch --buffer";
         let mut command = process::command("/bin/sh", &self.scene.root());
         command.env_clear().envs(self.scene.world.env.iter()).arg("-c").arg(script);
         let output = command.output().await.expect("sh runs");
