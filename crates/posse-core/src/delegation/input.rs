@@ -95,6 +95,7 @@ impl Input {
             isolation: self.isolation,
             mode: self.mode,
             max_turns: self.max_turns,
+            budget: crate::budget::Limits::default(),
         }
     }
 }
