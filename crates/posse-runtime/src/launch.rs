@@ -189,6 +189,8 @@ pub struct Launched {
     model_name: String,
     /// Who is asked beside the conversation.
     judge: Arc<side::Side>,
+    /// Everybody but the main agent.
+    crew: Arc<crew::Crew>,
     /// Whoever looks for changes on disk; ends with this.
     watching: JoinSet<()>,
     _confinement: powers::Confinement,
@@ -258,6 +260,7 @@ impl Launched {
         }
         self.cx.tasks.shutdown().await;
         self.hooks.hooks().shutdown().await;
+        self.crew.disband();
     }
 }
 
@@ -372,88 +375,173 @@ pub struct Facts {
 
 /// Puts a run together.
 pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launched, LaunchError> {
+    let ground = prepare(world, request).await?;
+    Ok(assemble(ground).await)
+}
+
+/// What a session stands on before anybody is in it.
+struct Ground {
+    request: LaunchRequest,
+    world: Arc<World>,
+    catalog: Arc<Catalog>,
+    /// Which agent it runs as.
+    agent: Option<AgentDefinition>,
+    model_name: String,
+    model_id: Box<str>,
+    model: Arc<dyn Model>,
+    session: Opened,
+    final_tool: Option<StructuredOutput>,
+    bill: Bill,
+    mode: SharedMode,
+    capability: posse_core::tools::Capability,
+    authority: Arc<Authority>,
+    confinement: powers::Confinement,
+    gathered: context::Context,
+    notes: Vec<String>,
+}
+
+/// Everything that can refuse the start.
+async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Result<Ground, LaunchError> {
     let catalog = Arc::new(Catalog::load(world, &request.catalog)?);
     catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
     let mut notes = start::check_tools(&request)?;
-    let agent = main_agent(&catalog, start::agent(&request, &catalog, &mut notes))?;
-    let model_name = model_name(&request, agent, &catalog);
+    let agent = main_agent(&catalog, start::agent(&request, &catalog, &mut notes))?.cloned();
+    let model_name = model_name(&request, agent.as_ref(), &catalog);
     let model_id = wire_id(&model_name, &catalog);
     let key_helper = catalog.settings.api_key_helper.as_ref().map(|set| &*set.value);
     let model = client(&model_name, &request, key_helper, &world)?;
     let session = open_session(&request, &catalog, &world)?;
     let final_tool =
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
-    let bill = Bill::default();
-    let mode = start::mode(&request, &catalog, &world, &mut notes)?;
-    let shared_mode = SharedMode::from(mode);
-    let side = |name: &str| side::Side {
-        model: Arc::clone(&model),
-        id: match Provider::of(&model_name) {
-            Provider::Anthropic => catalog.policy.model_names.wire_id(name),
-            Provider::OpenAi(_) | Provider::Rehearsal(_) => model_id.clone(),
-        },
-        world: Arc::clone(&world),
-        session: session.id.clone().into(),
-        names: catalog.policy.model_names.clone(),
-        bill: bill.clone(),
-    };
-    let capability = tools::capability(&request, agent, &catalog);
+    let mode = SharedMode::from(start::mode(&request, &catalog, &world, &mut notes)?);
+    let capability = tools::capability(&request, agent.as_ref(), &catalog);
     notes.extend(catalog.ignored_for_trust());
     let authority = powers::authority(&request, &catalog, &world);
-    let reader = agent.filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
+    let reader = agent.as_ref().filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
     let gathered =
         context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
             .await;
+    Ok(Ground {
+        request,
+        world,
+        catalog,
+        agent,
+        model_name,
+        model_id,
+        model,
+        session,
+        final_tool,
+        bill: Bill::default(),
+        mode,
+        capability,
+        authority,
+        confinement,
+        gathered,
+        notes,
+    })
+}
+
+impl Ground {
+    fn is_provider(&self) -> bool {
+        matches!(Provider::of(&self.model_name), Provider::Anthropic)
+    }
+
+    /// A model asked beside the conversation.
+    fn side(&self, name: &str) -> side::Side {
+        let names = self.catalog.policy.model_names.clone();
+        side::Side {
+            model: Arc::clone(&self.model),
+            id: if self.is_provider() { names.wire_id(name) } else { self.model_id.clone() },
+            world: Arc::clone(&self.world),
+            session: self.session.id.as_str().into(),
+            names,
+            bill: self.bill.clone(),
+        }
+    }
+
+    fn crew(&self, sender: &UnboundedSender<Event>, hooks: &crate::hooks::Hooks) -> Arc<crew::Crew> {
+        let Self { request, catalog, session, .. } = self;
+        crew::Crew::new(crew::Common {
+            world: Arc::clone(&self.world),
+            catalog: Arc::clone(catalog),
+            hooks: hooks.clone(),
+            desk: request.desk.clone(),
+            events: sender.clone().into(),
+            session: session.id.as_str().into(),
+            entrypoint: request.entrypoint.as_str().into(),
+            branch: catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default(),
+            folder: (!request.no_persistence).then(|| session.spool.join("subagents")),
+            spool: session.spool.clone(),
+            context: self.gathered.clone(),
+            pages: self.is_provider().then(|| self.side("haiku")),
+            search: self.is_provider().then(|| self.side(&self.model_name)),
+            one_client: !self.is_provider(),
+        })
+    }
+
+    /// The tools of the main agent.
+    fn tools(&mut self, crew: &Arc<crew::Crew>, window: u64) -> ToolPool {
+        let connected = tools::Connected {
+            session: &self.session.id,
+            pages: self.is_provider().then(|| self.side("haiku")),
+            search: self.is_provider().then(|| self.side(&self.model_name)),
+            desk: &self.request.desk,
+            mode: &self.mode,
+            sandbox: self.confinement.sandbox.as_deref(),
+        };
+        let mut tools = tools::select(&self.capability, connected);
+        tools.extend(crew.tools(&self.capability, false));
+        tools.extend(self.final_tool.take().map(|tool| Arc::new(tool) as _));
+        let deferral = Deferral::parse(self.world.env.get("ENABLE_TOOL_SEARCH"));
+        let tools = ToolPool::with_search(tools, deferral, window);
+        tools.load(self.session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
+        tools
+    }
+
+    fn tool_context(&self) -> ToolCx {
+        let mut cx = ToolCx::new(Arc::clone(&self.world), self.session.spool.clone());
+        cx.extra_dirs = self.authority.roots().iter().skip(1).cloned().collect();
+        cx.sandbox = self.confinement.sandbox.clone();
+        cx.env_file = Some(self.session.spool.join("hook-env.sh").into());
+        cx
+    }
+
+    fn run_hooks(
+        &self,
+        hooks: crate::hooks::Hooks,
+        judge: &Arc<side::Side>,
+        sender: &UnboundedSender<Event>,
+    ) -> RunHooks {
+        let spool = &self.session.spool;
+        let services = services(&self.authority, judge, &self.confinement, spool, sender.clone());
+        let common = common(&self.request, self.agent.as_ref(), &self.session);
+        let cx = HookCx {
+            env_file: Some(spool.join("hook-env.sh")),
+            entrypoint: self.request.entrypoint.as_str().into(),
+            services: Arc::new(services),
+            ..HookCx::new(Arc::clone(&self.world), common, spool.clone())
+        };
+        RunHooks::new(hooks, cx, self.mode.clone(), None)
+    }
+}
+
+/// Everybody joins.
+async fn assemble(mut ground: Ground) -> Launched {
     let (sender, events) = unbounded_channel();
-    let session_hooks = powers::hooks(&catalog, agent, &mut notes);
-    let is_provider = matches!(Provider::of(&model_name), Provider::Anthropic);
-    let crew = crew::Crew::new(crew::Common {
-        world: Arc::clone(&world),
-        catalog: Arc::clone(&catalog),
-        hooks: session_hooks.clone(),
-        desk: request.desk.clone(),
-        events: sender.clone().into(),
-        session: session.id.as_str().into(),
-        entrypoint: request.entrypoint.as_str().into(),
-        branch: catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default(),
-        folder: (!request.no_persistence).then(|| session.spool.join("subagents")),
-        spool: session.spool.clone(),
-        context: gathered.clone(),
-        pages: is_provider.then(|| side("haiku")),
-        search: is_provider.then(|| side(&model_name)),
-        one_client: !is_provider,
-    });
-    let connected = tools::Connected {
-        session: &session.id,
-        pages: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side("haiku")),
-        search: matches!(Provider::of(&model_name), Provider::Anthropic).then(|| side(&model_name)),
-        desk: &request.desk,
-        mode: &shared_mode,
-        sandbox: confinement.sandbox.as_deref(),
-    };
-    let mut tools = tools::select(&capability, connected);
-    tools.extend(crew.tools(&capability, false));
-    let final_name = final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
-    tools.extend(final_tool.map(|tool| Arc::new(tool) as _));
-    let window = price::context_window(&model_name);
-    let tools = ToolPool::with_search(tools, Deferral::parse(world.env.get("ENABLE_TOOL_SEARCH")), window);
-    tools.load(session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
-    let judge = Arc::new(side("haiku"));
-    let mut cx = ToolCx::new(Arc::clone(&world), session.spool.clone());
-    cx.extra_dirs = authority.roots().iter().skip(1).cloned().collect();
-    cx.sandbox = confinement.sandbox.clone();
-    cx.env_file = Some(session.spool.join("hook-env.sh").into());
-    let services = services(&authority, &judge, &confinement, &session.spool, sender.clone());
-    let hook_cx = HookCx {
-        env_file: cx.env_file.as_deref().map(Path::to_owned),
-        entrypoint: request.entrypoint.as_str().into(),
-        services: Arc::new(services),
-        ..HookCx::new(Arc::clone(&world), common(&request, agent, &session), session.spool.clone())
-    };
-    let hooks = RunHooks::new(session_hooks, hook_cx, shared_mode.clone(), None);
+    let agent = ground.agent.clone();
+    let session_hooks = powers::hooks(&ground.catalog, agent.as_ref(), &mut ground.notes);
+    let crew = ground.crew(&sender, &session_hooks);
+    let window = price::context_window(&ground.model_name);
+    let final_name = ground.final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
+    let tools = ground.tools(&crew, window);
+    let judge = Arc::new(ground.side("haiku"));
+    let cx = ground.tool_context();
+    let hooks = ground.run_hooks(session_hooks, &judge, &sender);
+    let Ground { request, world, catalog, session, mode, gathered, notes, .. } = ground;
+    let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
     let guard = Guard {
         capability,
         desk: request.desk.clone(),
@@ -461,7 +549,7 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         readable: vec![session.spool.clone()],
         home: world.env.home().map(Path::to_owned),
         contained: confinement.allows_commands.clone(),
-        ..Guard::new(Arc::clone(&authority), shared_mode.clone(), hooks.clone())
+        ..Guard::new(Arc::clone(&authority), mode.clone(), hooks.clone())
     };
     let max_tokens = max_tokens(&world.env);
     let setup = RunSetup {
@@ -469,15 +557,15 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         model,
         model_id: model_id.clone(),
         fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
-        system: system(&request, agent, &gathered),
+        system: system(&request, agent.as_ref(), &gathered),
         opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()),
         greeting: Vec::new(),
         tools: tools.clone(),
         guard,
-        limits: limits(&request, agent),
+        limits: limits(&request, agent.as_ref()),
         max_budget_usd: request.max_budget_usd,
         thinking: request.thinking,
-        effort: request.effort.or(agent.and_then(|agent| agent.effort)),
+        effort: request.effort.or(agent.as_ref().and_then(|agent| agent.effort)),
         max_tokens,
         retry: retry_policy(&world.env),
         window,
@@ -488,29 +576,33 @@ pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launch
         agent: None,
     };
     crew.enlist_main(setup.clone(), cx.clone(), &model_name, catalog.main.approval.may_ask);
-    let facts = facts(
-        &catalog,
-        agent,
-        &world,
-        Told { session: &session.id, model: &model_id, tools: &tools, mode, window, max_tokens },
-    );
+    let told = Told {
+        session: &session.id,
+        model: &model_id,
+        tools: &tools,
+        mode: mode.current(),
+        window,
+        max_tokens,
+    };
+    let facts = facts(&catalog, agent.as_ref(), &world, told);
     let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
     let mut launched = Launched {
         run,
         events,
         facts,
         cx,
-        mode: shared_mode,
+        mode,
         notes,
         hooks,
         model_name,
         judge,
+        crew,
         watching: JoinSet::new(),
         _confinement: confinement,
     };
     launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
-    Ok(launched)
+    launched
 }
 
 /// Who helps hooks.

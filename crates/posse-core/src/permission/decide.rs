@@ -175,6 +175,11 @@ pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
     if let Some(rule) = judged.rule_against(Behavior::Deny) {
         return Decision { ruling: Ruling::Deny, reason: Reason::rule(rule) };
     }
+    // What planning rules out is not for anybody to be asked about.
+    let planning = judged.planning();
+    if let Some(refusal) = planning.as_ref().filter(|decision| decision.ruling == Ruling::Deny) {
+        return refusal.clone();
+    }
     if let Some(rule) = judged.rule_against(Behavior::Ask) {
         return judged.ask(Reason::rule(rule));
     }
@@ -184,8 +189,8 @@ pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
     if at.mode == Mode::BypassPermissions {
         return Decision { ruling: Ruling::Allow, reason: Reason::Mode(at.mode) };
     }
-    if let Some(refusal) = judged.planning() {
-        return refusal;
+    if let Some(decision) = planning {
+        return decision;
     }
     match judged.allowance() {
         Ok(reason) => Decision { ruling: Ruling::Allow, reason },

@@ -163,6 +163,11 @@ impl Crew {
         self.members().by_id.insert(Box::default(), Arc::new(member));
     }
 
+    /// Lets everybody go. Members hold tools that hold the crew: without this neither would ever be freed.
+    pub(super) fn disband(&self) {
+        *self.members() = Members::default();
+    }
+
     fn member(&self, id: &str) -> Option<Arc<Member>> {
         self.members().by_id.get(id).cloned()
     }
