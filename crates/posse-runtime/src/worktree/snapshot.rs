@@ -152,3 +152,6 @@ pub(super) fn hides(list: &[u8], sparse: bool) -> bool {
 pub(super) fn is_sparse(dir: &Path) -> bool {
     dir.join("info").join("sparse-checkout").exists()
 }
+
+#[cfg(test)]
+mod tests;
