@@ -83,6 +83,8 @@ struct History {
     /// What was committed.
     committed: BTreeSet<String>,
     written: usize,
+    /// git was told not to look at `a.txt`: it does not commit it, and would overwrite it without a word.
+    hidden: bool,
     log: Vec<String>,
 }
 
@@ -112,6 +114,7 @@ impl History {
             live: BTreeMap::new(),
             committed: BTreeSet::new(),
             written: 0,
+            hidden: false,
             log: Vec::new(),
         }
     }
@@ -143,7 +146,7 @@ impl History {
             self.put(&root, "a.txt");
             self.put(&root, "mine.txt");
         }
-        for id in ["first", "second"].into_iter().take(1 + usize::from(self.seed % 5 == 0)) {
+        for id in ["first", "second"].into_iter().take(1 + usize::from(self.seed.is_multiple_of(5))) {
             self.live_one(id).await;
         }
         self.end().await;
@@ -165,6 +168,7 @@ impl History {
             return;
         };
         let steps = self.below(8);
+        self.hidden = false;
         let mut blind = false;
         for _ in 0..steps {
             self.act(&tree, &mut blind).await;
@@ -306,6 +310,10 @@ impl History {
     }
 
     async fn act_with_git(&mut self, what: &str, tree: &Worktree, top: &Path) {
+        if self.hidden && matches!(what, "switch" | "back") {
+            return;
+        }
+        self.hidden |= what == "hide";
         let number = self.written.to_string();
         let other = format!("other{number}");
         let args: Vec<&str> = match what {
@@ -344,6 +352,7 @@ impl History {
                 .live
                 .iter()
                 .filter(|(path, _)| path.starts_with(top) && !path.starts_with(top.join("inner")));
+            let mine = mine.filter(|(path, _)| !self.hidden || **path != top.join("a.txt"));
             let mine: Vec<String> =
                 mine.filter(|(path, _)| !ignored(path)).map(|(_, token)| token.clone()).collect();
             self.committed.extend(mine);

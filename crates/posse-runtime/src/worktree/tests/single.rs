@@ -1,3 +1,5 @@
+//! One thing at a time: how a worktree is made, what counts as a change, what becomes of it.
+
 use super::*;
 
 #[tokio::test]
