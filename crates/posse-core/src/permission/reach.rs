@@ -10,6 +10,8 @@ use crate::shell::{Run, Word};
 pub(super) fn path_like(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     match word.strip_prefix('-') {
+        // A long option has its value behind `=`; a number is a count far more often than a file.
+        Some(option) if option.starts_with('-') || option.bytes().all(|byte| byte.is_ascii_digit()) => {}
         Some(option) => parts.extend(option.char_indices().nth(1).map(|(at, _)| &option[at..])),
         None => parts.push(word),
     }
@@ -114,8 +116,9 @@ mod tests {
         for (word, expected) in [
             ("a", "a"),
             ("-x", ""),
+            ("-20", ""),
             ("-fx", "x"),
-            ("--file=x", "file=x x --file"),
+            ("--file=x", "x --file"),
             ("HEAD:x", "HEAD:x x HEAD"),
             ("f=@x", "f=@x @x f x f="),
         ] {
