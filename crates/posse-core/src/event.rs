@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::budget::Which;
 use crate::failure::Failure;
 use crate::hooks::HookEvent;
 use crate::message::{Message, Reply, ToolAnswer, ToolCall, Usage};
@@ -249,6 +250,13 @@ pub enum Outcome {
     OutOfTries(u32),
     /// It reached the limit on cost.
     OutOfBudget(f64),
+    /// It reached another limit of its budget; what it had, it handed back.
+    Exhausted {
+        /// Of what.
+        which: Which,
+        /// The limit.
+        limit: u64,
+    },
     /// A hook would not have the prompt; the model was never asked.
     Blocked(String),
     /// A hook ended the turn.

@@ -135,6 +135,10 @@ pub fn plan_mode(can_present: bool) -> String {
 /// What an agent is told when somebody has ended plan mode between two prompts.
 pub const PLAN_MODE_OVER: &str = "<system-reminder>\nPlan mode is off: the user has ended it. You may make changes again.\n</system-reminder>";
 
+/// What an agent is told when only one more request fits into its budget.
+pub const HAND_BACK: &str = "Your budget is used up: this is your last message, and no tool can be called any more. Hand \
+    back what you have: what is done, what you found out, what is left to do.";
+
 /// The most of a single text that is put before a judge.
 const MAX_JUDGED: usize = 4_000;
 

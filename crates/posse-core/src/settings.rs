@@ -158,6 +158,17 @@ impl TreeBudget {
     }
 }
 
+/// How worktrees are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeSettings {
+    /// `baseRef`: fresh, head or dirty.
+    pub base: Option<Set<Box<str>>>,
+    /// `symlinkDirectories`.
+    pub links: Vec<Box<str>>,
+    /// `sparsePaths`.
+    pub sparse: Vec<Box<str>>,
+}
+
 /// Names and values, in order.
 pub type Options = Vec<(Box<str>, Box<str>)>;
 
@@ -208,6 +219,8 @@ pub struct Settings {
     pub memory_off: Option<SetIn>,
     /// `cleanupPeriodDays`.
     pub cleanup_period_days: Option<Set<u64>>,
+    /// `worktree`.
+    pub worktree: WorktreeSettings,
     /// `strictPluginOnlyCustomization` (administrator only).
     pub plugin_only: PluginOnly,
     /// `pluginConfigs`: what the user chose for a plugin's `userConfig`, by plugin.

@@ -27,7 +27,7 @@ use posse_core::model::ModelChoice;
 use posse_core::permission::Mode;
 use posse_core::registry::{Failed, Lookup};
 use posse_core::turn::Limits;
-use posse_core::{price, prompt};
+use posse_core::{budget, price, prompt};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
@@ -42,6 +42,7 @@ use crate::model::anthropic::Anthropic;
 use crate::model::openai::OpenAi;
 use crate::model::rehearsal::{Recorder, Rehearsal, ScriptError};
 use crate::model::{Model, SystemPart, Thinking};
+use crate::purse::Purse;
 use crate::run::{Bill, Deferral, Ended, Event, Run, RunSetup, ToolPool};
 use crate::session::{self, EntryWriter, SessionError, Transcript};
 use crate::tool::{TaskKind, ToolCx};
@@ -563,7 +564,7 @@ async fn assemble(mut ground: Ground) -> Launched {
         tools: tools.clone(),
         guard,
         limits: limits(&request, agent.as_ref()),
-        max_budget_usd: request.max_budget_usd,
+        purse: purse(&request, &catalog, &world),
         thinking: request.thinking,
         effort: request.effort.or(agent.as_ref().and_then(|agent| agent.effort)),
         max_tokens,
@@ -631,6 +632,15 @@ fn services(
 
 fn limits(request: &LaunchRequest, agent: Option<&AgentDefinition>) -> Limits {
     Limits { max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))) }
+}
+
+/// What the whole tree of agents may use up: the smallest of what settings and flags say.
+fn purse(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Purse {
+    let flag = budget::Limits {
+        microdollars: request.max_budget_usd.and_then(budget::from_dollars),
+        ..budget::Limits::default()
+    };
+    Purse::new("main", catalog.settings.budget.limits().narrowed(flag), &world.clock)
 }
 
 /// What is told of a run that is not in its catalog.

@@ -142,6 +142,12 @@ impl Purse {
         self.tree.ledger().left(self.node, self.tree.now())
     }
 
+    /// Whether anything is limited here or above.
+    pub fn is_limited(&self) -> bool {
+        let Left { tokens, microdollars, milliseconds, descendants: _ } = self.left();
+        tokens.is_some() || microdollars.is_some() || milliseconds.is_some()
+    }
+
     /// Which account it is; the same number as in an [`Exhausted`].
     pub fn node(&self) -> NodeId {
         self.node

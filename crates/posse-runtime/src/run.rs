@@ -3,6 +3,7 @@
 //! One task owns the conversation. Tools and requests run in its `JoinSet`, each leaving an IOU: what to feed the machine
 //! if it dies, so that no call waits for an answer nobody will give. Facts are stored, then sent; deltas are only sent.
 
+mod budget;
 mod calls;
 mod compact;
 mod display;
@@ -24,6 +25,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::authority::Guard;
 use crate::model::{Model, SystemPart, Thinking};
+use crate::purse::Purse;
 use crate::session::{EntryIds, SessionError, Transcript};
 use crate::tool::{Task, ToolCx};
 use crate::world::World;
@@ -54,8 +56,8 @@ pub struct RunSetup {
     pub guard: Guard,
     /// Where a turn ends by itself.
     pub limits: Limits,
-    /// What the whole run may cost, in dollars.
-    pub max_budget_usd: Option<f64>,
+    /// What it may use up, together with those above it.
+    pub purse: Purse,
     /// How much to think.
     pub thinking: Thinking,
     /// How hard to try.
@@ -200,6 +202,8 @@ pub struct Run {
     api_ms: u64,
     /// What the model read in its last request: how full the window is.
     context_tokens: u64,
+    /// How many messages the last reply closed, and the tokens they are known to be.
+    known: Option<(usize, u64)>,
     /// Whether the last turn ended in plan mode.
     planning: bool,
     /// The standing instructions of the conversation, which a summary must not lose.
@@ -226,6 +230,7 @@ impl Run {
             spent: BTreeMap::new(),
             api_ms: 0,
             context_tokens: 0,
+            known: None,
             planning: false,
             instructions: Vec::new(),
         }

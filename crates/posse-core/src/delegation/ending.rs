@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::budget::Which;
 use crate::event::Outcome;
 use crate::failure::{Failure, FailureKind};
 
@@ -87,6 +88,12 @@ impl Ending {
             Outcome::OutOfTurns(turns) => Self::Partial(Limit::Turns(*turns)),
             Outcome::OutOfTries(tries) => Self::Failed(Cause::Misfit(*tries)),
             Outcome::OutOfBudget(dollars) => Self::Partial(Limit::Dollars(*dollars)),
+            Outcome::Exhausted { which: Which::Seconds, limit } => {
+                Self::Partial(Limit::Time(Duration::from_secs(*limit)))
+            }
+            Outcome::Exhausted { which: Which::Tokens | Which::Dollars | Which::Descendants, limit } => {
+                Self::Partial(Limit::Tokens(*limit))
+            }
             Outcome::Blocked(why) => Self::Failed(Cause::Blocked(why.clone())),
             Outcome::Stopped(why) => Self::Stopped(Stopper::Hook(why.clone())),
             Outcome::Failed(failure) if has_text && !background && leaves_work(failure) => {

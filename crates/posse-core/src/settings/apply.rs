@@ -84,6 +84,9 @@ pub(super) fn apply(
         "cleanupPeriodDays" => {
             settings.cleanup_period_days = whole(node).map(|value| Set { value, by: by.clone() });
         }
+        "worktree.baseRef" => settings.worktree.base = text(node, by),
+        "worktree.symlinkDirectories" => settings.worktree.links.extend(node.scalars().unwrap_or_default()),
+        "worktree.sparsePaths" => settings.worktree.sparse.extend(node.scalars().unwrap_or_default()),
         "enabledPlugins" => plugins(settings, node, by, report),
         "pluginConfigs" => plugin_configs(settings, node),
         "env" => env(settings, node, by, untrusted, report),

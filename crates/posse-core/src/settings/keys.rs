@@ -291,9 +291,9 @@ pub static KEYS: &[Key] = &[
     known("autoCompactWindow", Shape::Any, "When to summarise."),
     known("fileCheckpointingEnabled", Shape::Flag, "Keep copies of edited files."),
     known("worktree", Shape::Group, "How worktrees are made."),
-    known("worktree.baseRef", Shape::Text, "What a new worktree starts from."),
-    known("worktree.symlinkDirectories", Shape::Texts, "Folders that are linked into it."),
-    known("worktree.sparsePaths", Shape::Texts, "The only paths that are checked out."),
+    used("worktree.baseRef", Shape::Text, "What a new worktree starts from."),
+    used("worktree.symlinkDirectories", Shape::Texts, "Folders that are linked into it."),
+    used("worktree.sparsePaths", Shape::Texts, "The only paths that are checked out."),
     known("worktree.bgIsolation", Shape::Any, "Whether background agents get one."),
     // Skills, plugins, MCP servers.
     used("enabledPlugins", Shape::Flags, "Plugins switched on or off, by `name@marketplace`."),

@@ -39,6 +39,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         no_sideload,
         ignored,
         unsound,
+        worktree: _,
     } = settings;
     let by = |by: &SetIn| {
         assert_eq!(by.file.display().to_string(), format!("{}.json", by.layer.word()));

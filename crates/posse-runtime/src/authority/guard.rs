@@ -38,6 +38,8 @@ pub struct Guard {
     pub hooks: RunHooks,
     /// The agent's name, if it is not the main one.
     pub agent: Option<String>,
+    /// The only working directories of this run, if they are not the session's: its worktree.
+    pub roots: Option<Vec<PathBuf>>,
     /// What may be read besides the working directories.
     pub readable: Vec<PathBuf>,
     /// What may be written besides: the agent's memory.
@@ -86,6 +88,7 @@ impl Guard {
             judge: None,
             hooks,
             agent: None,
+            roots: None,
             readable: Vec::new(),
             writable: Vec::new(),
             home: None,
@@ -203,7 +206,7 @@ impl Guard {
     pub fn folders(&self, cwd: &Path) -> Folders {
         Folders {
             cwd: cwd.to_owned(),
-            roots: self.authority.roots().to_vec(),
+            roots: self.roots.clone().unwrap_or_else(|| self.authority.roots().to_vec()),
             readable: self.readable.clone(),
             writable: self.writable.clone(),
             home: self.home.clone(),

@@ -7,6 +7,7 @@
 mod build;
 mod lifecycle;
 mod messages;
+mod place;
 mod seats;
 mod work;
 
@@ -35,6 +36,7 @@ use crate::run::{Events, RunSetup};
 use crate::tool::builtin::agent::Agent;
 use crate::tool::builtin::send_message::SendMessage;
 use crate::tool::{AnyTool, ToolCx, ToolOutput};
+use crate::worktree::Worktree;
 use crate::world::World;
 
 /// What all agents of a session have in common.
@@ -93,6 +95,8 @@ struct Member {
     /// What stood before its own conversation, if it was forked.
     base: Option<Arc<[posse_core::message::Message]>>,
     seat: Seat,
+    /// The copy of the repository it works in.
+    tree: Mutex<Option<Worktree>>,
     standing: Mutex<Standing>,
     /// Rung when somebody wants it in the background.
     to_background: Notify,
@@ -156,6 +160,7 @@ impl Crew {
             transcript: PathBuf::new(),
             base: None,
             seat: Seat::free(),
+            tree: Mutex::new(None),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: powers::Confinement::default(),

@@ -20,6 +20,7 @@ use crate::ask::SharedMode;
 use crate::authority::{Authority, Beginning, Guard, RunHooks};
 use crate::hooks::Verifier;
 use crate::model::{SystemPart, Thinking};
+use crate::purse::Purse;
 use crate::run::{Bill, Run, RunSetup, ToolPool};
 use crate::sandbox::Sandbox;
 use crate::session::{EntryWriter, Transcript};
@@ -78,6 +79,7 @@ impl Checker {
             Outcome::Cancelled { .. }
             | Outcome::OutOfTries(_)
             | Outcome::OutOfBudget(_)
+            | Outcome::Exhausted { .. }
             | Outcome::Blocked(_)
             | Outcome::Stopped(_) => Err("no answer".into()),
         }
@@ -113,7 +115,7 @@ impl Checker {
             tools: ToolPool::new(tools),
             guard,
             limits: Limits { max_requests: Some(most_turns) },
-            max_budget_usd: None,
+            purse: Purse::new("verifier", Default::default(), &world.clock),
             thinking: Thinking::Default,
             effort: None,
             max_tokens: MAX_TOKENS,

@@ -8,6 +8,7 @@ use posse_core::failure::{Failure, FailureKind};
 use posse_core::hooks::Merged;
 use posse_core::hooks::occasion::ToolUse;
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, Usage};
+use posse_core::price::Price;
 use posse_core::turn::{Effect, Input, Verdict};
 use serde_json::Value;
 use tokio::task::{Id, JoinError, JoinSet};
@@ -19,6 +20,7 @@ use super::{Ended, Event, Run};
 use crate::authority::Authorized;
 use crate::model::Request;
 use crate::model::retry::{self, NoReply};
+use crate::purse::Held;
 use crate::session::SessionError;
 
 /// What a finished piece of work feeds the machine.
@@ -63,6 +65,10 @@ pub(super) struct Flight {
     pub(super) batch: Vec<(ToolUse, Value)>,
     /// How often hooks sent the answer back in a row.
     pub(super) sent_back: u32,
+    /// What is held for the request under way.
+    pub(super) held: Option<Held>,
+    /// How the turn ends with the reply that is awaited, if it is the last.
+    pub(super) last: Option<Outcome>,
 }
 
 impl Flight {
@@ -80,6 +86,8 @@ impl Flight {
             compacted: false,
             batch: Vec::new(),
             sent_back: 0,
+            held: None,
+            last: None,
         }
     }
 }
@@ -166,8 +174,12 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn call_model(&self, flight: &mut Flight, stop: &CancellationToken) {
-        let request = self.request(self.turn.history().to_vec());
+    pub(super) fn call_model(
+        &mut self,
+        flight: &mut Flight,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
+        let Some(request) = self.afford(flight)? else { return Ok(()) };
         let (model, world, policy) = (self.setup.model.clone(), self.setup.world.clone(), self.setup.retry);
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
         let owed = crashed("the request crashed; this is a bug in posse");
@@ -189,6 +201,7 @@ impl Run {
             }
             Done::Model(reply, watch.elapsed_ms())
         });
+        Ok(())
     }
 
     pub(super) fn request(&self, messages: Vec<Message>) -> Request {
@@ -254,16 +267,28 @@ impl Run {
         self.api_ms += took;
         match reply {
             Ok(reply) => {
+                if let Some(held) = flight.held.take() {
+                    held.settle(&reply.usage, &Price::of(&reply.model));
+                }
+                self.known =
+                    Some((self.turn.history().len() + 1, reply.usage.context() + reply.usage.output));
                 self.spend(&reply.model, &reply.usage);
                 self.context_tokens = reply.usage.context() + reply.usage.output;
                 flight.usage += reply.usage;
                 flight.stop_reason = Some(reply.stop.clone());
                 flight.inputs.push_back(Input::Replied(reply));
-                self.check_budget(flight);
+                if let Some(outcome) = flight.last.take() {
+                    // Whatever it would do next, it has nothing left to do it with.
+                    self.setup.purse.close();
+                    flight.inputs.push_back(Input::Stop(outcome));
+                }
             }
             // The machine is told to cancel by whoever cancelled; there is nothing to add.
             Err(NoReply::Cancelled) => {}
             Err(NoReply::Failed(failure)) => {
+                if let Some(held) = flight.held.take() {
+                    held.release();
+                }
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
                     flight.compacted = true;
@@ -275,20 +300,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// A budget that is used up ends the turn before another tool or request runs; an answer stays an answer.
-    fn check_budget(&self, flight: &mut Flight) {
-        let Some(limit) = self.setup.max_budget_usd.filter(|limit| self.cost() >= *limit) else { return };
-        let is_answer = matches!(
-            flight.inputs.back(),
-            Some(Input::Replied(reply)) if !reply.blocks.iter().any(|block| matches!(block, Block::ToolUse(_)))
-        );
-        flight.inputs.push_back(if is_answer {
-            Input::Ends
-        } else {
-            Input::Stop(Outcome::OutOfBudget(limit))
-        });
     }
 
     /// Mail for the model, notes for the user.

@@ -91,7 +91,7 @@ fn setup(script: &str) -> RunSetup {
         ]),
         guard: guard(&world, &["Bash"], Mode::Default.into()),
         limits: Limits::default(),
-        max_budget_usd: None,
+        purse: Purse::new("test", Default::default(), &world.clock),
         thinking: Thinking::Default,
         effort: None,
         max_tokens: 1000,
@@ -326,14 +326,20 @@ async fn limits_on_turns_and_cost_end_the_turn() {
             Box::pin(std::future::ready(Ok(reply)))
         }
     }
-    let cheap = RunSetup { model: Arc::new(Pricey), max_budget_usd: Some(0.005), ..setup("[]") };
+    let limits = posse_core::budget::Limits { microdollars: Some(200_000), ..Default::default() };
+    let base = setup("[]");
+    let purse = Purse::new("test", limits, &base.world.clock);
+    let cheap = RunSetup { model: Arc::new(Pricey), model_id: "sonnet".into(), purse: purse.clone(), ..base };
     let (text, ended) = trace(cheap).await;
-    assert_eq!(ended.outcome, Outcome::OutOfBudget(0.005));
-    assert_eq!(
-        text.matches("running Read").count(),
-        1,
-        "the call that came with the overrun does not run: {text}"
+    assert_eq!(ended.outcome, Outcome::OutOfBudget(0.2));
+    assert!(purse.spent().microdollars <= 200_000, "{:?}", purse.spent());
+    let lines: Vec<&str> = text.lines().collect();
+    let last = lines.iter().rposition(|line| *line == "request").unwrap();
+    assert!(
+        !lines[last..].iter().any(|line| line.starts_with("running")),
+        "the last turn is without tools: {text}"
     );
+    assert!(text.contains("Your budget is used up"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

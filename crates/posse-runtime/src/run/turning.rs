@@ -148,8 +148,7 @@ impl Run {
     ) -> Result<(), SessionError> {
         let mail = self.setup.guard.hooks.mail().take();
         self.aside(&mail.into_iter().map(|mail| mail.text).collect::<Vec<_>>())?;
-        self.call_model(flight, stop);
-        Ok(())
+        self.call_model(flight, stop)
     }
 
     /// Asks hooks whether an answer is the end.

@@ -134,6 +134,7 @@ fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outc
         TurnOutcome::OutOfTurns(_)
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Exhausted { .. }
         | TurnOutcome::Blocked(_)
         | TurnOutcome::Stopped(_) => {
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());

@@ -372,6 +372,7 @@ async fn as_text(
         TurnOutcome::OutOfTurns(_)
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Exhausted { .. }
         | TurnOutcome::Failed(_) => Ok(Outcome::Problems),
     }
 }
@@ -388,6 +389,9 @@ pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Failure> {
         }
         TurnOutcome::OutOfTries(tries) => {
             Some(Failure::new(format!("The answer did not fit the schema in {tries} tries")))
+        }
+        TurnOutcome::Exhausted { which, limit } => {
+            Some(Failure::new(format!("Reached the limit of the budget ({})", which.amount(*limit))))
         }
         TurnOutcome::OutOfBudget(limit) => Some(Failure::new(format!("Reached maximum budget (${limit})"))),
         TurnOutcome::Failed(failure) => Some(super::model_failure(failure)),
@@ -446,6 +450,7 @@ async fn as_json(
         TurnOutcome::OutOfTurns(_)
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
+        | TurnOutcome::Exhausted { .. }
         | TurnOutcome::Failed(_) => Outcome::Problems,
     })
 }

@@ -305,6 +305,10 @@ impl Stream {
             Outcome::OutOfTries(tries) => {
                 line["errors"] = json!([format!("The answer did not fit the schema in {tries} tries")]);
             }
+            Outcome::Exhausted { which, limit } => {
+                line["errors"] =
+                    json!([format!("Reached the limit of the budget ({})", which.amount(*limit))]);
+            }
             Outcome::OutOfBudget(limit) => {
                 line["errors"] = json!([format!("Reached maximum budget (${limit})")])
             }
@@ -354,6 +358,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
         Outcome::Failed(_) => ("success", true, "api_error"),
         Outcome::OutOfTurns(_) => ("error_max_turns", true, "max_turns"),
         Outcome::OutOfTries(_) => ("error_max_structured_output_retries", true, "structured_output_retries"),
+        Outcome::Exhausted { .. } => ("error_max_budget_usd", true, "budget_exhausted"),
         Outcome::OutOfBudget(_) => ("error_max_budget_usd", true, "budget_exhausted"),
         Outcome::Blocked(_) => ("success", false, "blocked_by_hook"),
         Outcome::Stopped(_) => ("success", false, "hook_stopped"),

@@ -85,6 +85,7 @@ impl Transcript {
                 Outcome::OutOfTurns(_)
                 | Outcome::OutOfTries(_)
                 | Outcome::OutOfBudget(_)
+                | Outcome::Exhausted { .. }
                 | Outcome::Failed(_) => self.end_text(),
                 Outcome::Blocked(why) | Outcome::Stopped(why) => {
                     self.line(&self.style.hint(&plain(&format!("stopped by a hook: {why}"))))

@@ -162,10 +162,10 @@ fn a_budget_ends_the_run_before_the_next_tool() {
     let call = || {
         MessagesReply::new()
             .tool("t1", "Read", &serde_json::json!({"file_path": "a.txt"}))
-            .usage(1_000_000, 10)
+            .usage(10_000, 10)
             .answer()
     };
-    let server = FakeModel::serving([call(), call()]);
+    let server = FakeModel::serving((0..40).map(|_| call()));
     let (_, output) = ask(&server, &["-p", "go", "--output-format", "json", "--max-budget-usd", "0.5"]);
     let (stdout, _) = output.fails_with(1);
     let result = json(&stdout);
@@ -173,8 +173,14 @@ fn a_budget_ends_the_run_before_the_next_tool() {
         (&result["subtype"], &result["terminal_reason"]),
         (&"error_max_budget_usd".into(), &"budget_exhausted".into())
     );
-    assert_eq!(server.requests().len(), 1);
-    assert!(result["total_cost_usd"].as_f64().unwrap() > 3.0);
+    assert!(result["total_cost_usd"].as_f64().unwrap() <= 0.5, "{result}");
+    let requests = server.requests();
+    let last = &requests.last().unwrap().body;
+    assert_eq!(last["tool_choice"]["type"], "none", "the last request hands back what there is");
+    assert!(
+        requests.len() > 2
+            && requests.iter().rev().skip(1).all(|request| request.body["tool_choice"].is_null())
+    );
 }
 
 #[test]

@@ -17,12 +17,15 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{powers, tools};
+use super::place::Place;
 use super::seats::Seat;
 use super::{Crew, Member, Standing};
 use crate::ask::{Desk, SharedMode};
 use crate::authority::{Guard, RunHooks, Subagent};
 use crate::hooks::{HookCx, HookSource};
+use crate::memory::{self, Memory};
 use crate::model::SystemPart;
+use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
 use crate::session::{EntryWriter, SessionError, Transcript};
 use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx};
@@ -47,8 +50,14 @@ impl Crew {
         input: &Input,
     ) -> Result<Arc<Member>, Cause> {
         let common = &self.common;
-        let id: Box<str> = format!("a{}", common.world.ids.hex16()).into();
-        let cwd = self.folder_of(caller, input)?;
+        let id = self.new_id();
+        let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
+        let Place { cwd, tree, roots } = self.place(caller, input, isolation, &id).await?;
+        let memory = self.memory_of(spec)?;
+        let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
+        let label = format!("{} {id}", spec.name);
+        let purse =
+            caller.setup.purse.child(label, limits).map_err(|error| failed("open its budget", error))?;
         let mode = SharedMode::from(spec.approval.value.mode);
         let desk = if spec.approval.value.may_ask { common.desk.clone() } else { Desk::default() };
         let capability = spec.pool.capability.clone();
@@ -74,6 +83,9 @@ impl Crew {
             desk,
             hooks,
             agent: Some(spec.name.to_string()),
+            roots,
+            readable: vec![common.spool.clone()],
+            writable: memory.iter().map(|memory| memory.folder.clone()).collect(),
             contained: confinement.allows_commands.clone(),
             ..caller.setup.guard.clone()
         };
@@ -81,13 +93,13 @@ impl Crew {
         let setup = RunSetup {
             model: client,
             model_id,
-            system: self.system(spec, &cx),
+            system: self.system(spec, &cx, memory.as_ref()),
             opening: self.opening(spec, is_builtin && BARE.contains(&&*spec.name)),
             greeting: Vec::new(),
             tools: pool,
             guard,
             limits: Limits { max_requests: spec.max_turns.as_ref().map(|turns| turns.value.get()) },
-            max_budget_usd: None,
+            purse,
             effort: spec.effort.as_ref().map(|effort| effort.value),
             window: spec.auto_compact_window.map_or(window, u64::from),
             final_tool: None,
@@ -110,6 +122,7 @@ impl Crew {
             cx,
             base: None,
             seat: Seat::empty(&self.seats),
+            tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: confinement,
@@ -122,24 +135,26 @@ impl Crew {
         &self,
         caller: &Member,
         input: &Input,
+        id: Box<str>,
+        place: Place,
+        purse: Purse,
         base: Arc<[Message]>,
-    ) -> Result<Arc<Member>, Cause> {
-        let id: Box<str> = format!("a{}", self.common.world.ids.hex16()).into();
-        let cwd = self.folder_of(caller, input)?;
+    ) -> Arc<Member> {
+        let Place { cwd, tree, roots } = place;
         let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone());
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
             opening: None,
             greeting: Vec::new(),
-            guard: Guard { hooks, agent: Some("fork".into()), ..caller.setup.guard.clone() },
-            max_budget_usd: None,
+            guard: Guard { hooks, agent: Some("fork".into()), roots, ..caller.setup.guard.clone() },
+            purse,
             final_tool: None,
             bill: crate::run::Bill::default(),
             agent: Some(id.clone()),
             limits: Limits { max_requests: input.max_turns.map(std::num::NonZero::get) },
             ..caller.setup.clone()
         };
-        Ok(Arc::new(Member {
+        Arc::new(Member {
             transcript: self.transcript_of(&id),
             kind: "fork".into(),
             name: input.name.clone(),
@@ -154,24 +169,12 @@ impl Crew {
             cx,
             base: Some(base),
             seat: Seat::empty(&self.seats),
+            tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: powers::Confinement::default(),
             id,
-        }))
-    }
-
-    /// Where an agent works: where its caller does, unless the call names another of its folders.
-    fn folder_of(&self, caller: &Member, input: &Input) -> Result<PathBuf, Cause> {
-        let Some(wanted) = &input.cwd else { return Ok(caller.cx.cwd.get()) };
-        let folder = caller.cx.resolve(wanted);
-        let place =
-            folder.canonicalize().map_err(|error| failed("find the folder", format!("{wanted}: {error}")))?;
-        let roots = caller.setup.guard.authority.roots();
-        if !roots.iter().any(|root| place.starts_with(root)) {
-            return Err(failed("find the folder", format!("{wanted} is outside the working directories")));
-        }
-        Ok(place)
+        })
     }
 
     fn tool_context(
@@ -232,7 +235,7 @@ impl Crew {
     }
 
     /// What never changes first: agents of one kind share it word for word.
-    fn system(&self, spec: &AgentSpec, cx: &ToolCx) -> Arc<[SystemPart]> {
+    fn system(&self, spec: &AgentSpec, cx: &ToolCx, memory: Option<&Memory>) -> Arc<[SystemPart]> {
         let body = spec.body.trim();
         let main = if body.is_empty() { prompt::DEFAULT_SUBAGENT.trim() } else { body };
         let environment = prompt::Environment {
@@ -241,9 +244,27 @@ impl Crew {
             ..self.common.context.environment.clone()
         };
         Arc::from([
-            SystemPart { text: format!("{main}\n\n{}", NOTES.trim()), cache: true },
+            SystemPart {
+                text: match memory {
+                    Some(memory) => format!("{main}\n\n{}\n\n{}", memory.section().trim(), NOTES.trim()),
+                    None => format!("{main}\n\n{}", NOTES.trim()),
+                },
+                cache: true,
+            },
             SystemPart { text: prompt::environment(&environment), cache: true },
         ])
+    }
+
+    /// The memory of an agent that has one.
+    fn memory_of(&self, spec: &AgentSpec) -> Result<Option<Memory>, Cause> {
+        let Some(scope) = &spec.memory else { return Ok(None) };
+        let catalog = &self.common.catalog;
+        let memory = memory::open(&catalog.layout, scope.value, &spec.name, catalog.trust.trusted)
+            .map_err(|error| failed("open its memory", error))?;
+        for note in &memory.notes {
+            self.common.events.delta(posse_core::event::Delta::Note(note.to_string()));
+        }
+        Ok(Some(memory))
     }
 
     fn opening(&self, spec: &AgentSpec, bare: bool) -> Option<String> {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use posse_core::budget::Limits;
 use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{
-    self, Ending, Input, Launched, Reasons, Report, fork_messages, is_fork_history, report_limit,
-    should_run_async,
+    self, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
+    report_limit, should_run_async,
 };
 use posse_core::message::Message;
 use posse_core::registry::Lookup;
@@ -94,12 +95,23 @@ impl Crew {
             ));
         }
         let background = self.lifecycle(input, None)?;
-        let mut messages = fork_messages(conversation, &input.prompt, None);
-        let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
-        let member = self
-            .build_fork(caller, input, messages.into())
+        let id = self.new_id();
+        let place = self
+            .place(caller, input, input.isolation, &id)
+            .await
             .map_err(|cause| format!("The fork {}.", Ending::Failed(cause).words()))?;
+        let (original, path) = (caller.cx.cwd.get().display().to_string(), place.cwd.display().to_string());
+        let moved = (original != path).then_some(ForkWorktree { original: &original, path: &path });
+        let mut messages = fork_messages(conversation, &input.prompt, moved);
+        let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
+        let purse = caller.setup.purse.child(format!("fork {id}"), Limits::default());
+        let purse = purse.map_err(|error| format!("The fork was not started: {error}"))?;
+        let member = self.build_fork(caller, input, id, place, purse, messages.into());
         Ok(Job { member, prompt: input.prompt.clone(), message, call: cx.call.clone(), background })
+    }
+
+    pub(super) fn new_id(&self) -> Box<str> {
+        format!("a{}", self.common.world.ids.hex16()).into()
     }
 
     /// The agent a call means; an error is what the model reads.

@@ -127,6 +127,7 @@ impl Crew {
             transcript: member.transcript.clone(),
             base: member.base.clone(),
             seat: Seat::empty(&self.seats),
+            tree: Mutex::new(None),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: Default::default(),

@@ -72,7 +72,9 @@ impl Crew {
             // Nobody reads it any more: whoever continues the agent finds it first.
             member.cx.inbox.put(text);
         }
-        let usage = self.settle(&member, run.as_ref());
+        member.setup.purse.close();
+        let worktree = self.leave_place(&member).await;
+        let usage = self.settle(run.as_ref());
         let facts = Facts {
             agent_id: member.id.clone(),
             agent_type: member.kind.clone(),
@@ -85,7 +87,7 @@ impl Crew {
             tools: run.as_ref().map(|run| tool_uses(run.history())).unwrap_or_default(),
             duration: Duration::from_millis(watch.elapsed_ms()),
             can_continue: !member.one_shot,
-            worktree: None,
+            worktree,
         };
         *member.standing() = Standing::Ended;
         member.write_meta(&job.call, job.background, Some(ending.task_status()));
@@ -164,7 +166,7 @@ impl Crew {
     }
 
     /// Everything an agent used is paid by the session.
-    fn settle(&self, member: &Member, run: Option<&Run>) -> Usage {
+    fn settle(&self, run: Option<&Run>) -> Usage {
         let mut total = Usage::default();
         let Some(run) = run else { return total };
         let payer = self.member("").map(|main| main.setup.bill.clone());
@@ -174,7 +176,6 @@ impl Crew {
                 payer.charge(model, spent.usage);
             }
         }
-        let _ = member;
         total
     }
 }
