@@ -7,6 +7,7 @@
 mod build;
 mod lifecycle;
 mod messages;
+mod pace;
 mod place;
 mod seats;
 mod work;
@@ -25,6 +26,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use self::pace::Pace;
 use self::seats::{Seat, Seats};
 use super::side::Side;
 use super::{powers, tools};
@@ -66,6 +68,7 @@ pub(super) struct Crew {
     this: Weak<Self>,
     common: Common,
     seats: Seats,
+    pace: Pace,
     members: Mutex<Members>,
 }
 
@@ -97,6 +100,8 @@ struct Member {
     seat: Seat,
     /// The copy of the repository it works in.
     tree: Mutex<Option<Worktree>>,
+    /// What that copy is called, to find it again.
+    tree_name: Option<String>,
     standing: Mutex<Standing>,
     /// Rung when somebody wants it in the background.
     to_background: Notify,
@@ -135,7 +140,13 @@ impl Crew {
     /// A crew with nobody in it.
     pub(super) fn new(common: Common) -> Arc<Self> {
         let seats = Seats::new(&common.world.env);
-        Arc::new_cyclic(|this| Self { this: this.clone(), common, seats, members: Mutex::default() })
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            common,
+            seats,
+            pace: Pace::default(),
+            members: Mutex::default(),
+        })
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -161,6 +172,7 @@ impl Crew {
             base: None,
             seat: Seat::free(),
             tree: Mutex::new(None),
+            tree_name: None,
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: powers::Confinement::default(),

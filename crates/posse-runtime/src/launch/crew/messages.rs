@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::seats::Seat;
 use super::work::Job;
 use super::{Crew, Member, Standing};
-use crate::tool::{Inbox, Tasks, ToolCx, ToolOutput};
+use crate::tool::{Cwd, Inbox, Tasks, ToolCx, ToolOutput};
 
 impl Crew {
     /// What a call of SendMessage does.
@@ -35,7 +35,7 @@ impl Crew {
             return ToolOutput::text(&*text).with(json!({ "success": true, "message": text }));
         }
         let id = member.id.clone();
-        match self.again(&member, Message::user(letter), message.to_owned(), &cx.call, true) {
+        match self.again(&member, Message::user(letter), message.to_owned(), &cx.call, true).await {
             Ok(job) => {
                 let started = self.start(job, &from, cx).await;
                 if started.is_error {
@@ -82,14 +82,14 @@ impl Crew {
         }
         let message = Message::user(letter(caller, &input.prompt));
         let background = input.run_in_background == Some(true);
-        match self.again(&member, message, input.prompt.clone(), &cx.call, background) {
+        match self.again(&member, message, input.prompt.clone(), &cx.call, background).await {
             Ok(job) => self.start(job, caller, cx).await,
             Err(text) => ToolOutput::error(text),
         }
     }
 
     /// The same agent once more: same id, model, tools, place; its conversation goes on from its transcript.
-    fn again(
+    async fn again(
         &self,
         member: &Arc<Member>,
         message: Message,
@@ -109,6 +109,11 @@ impl Crew {
             cx.inbox.put(text);
         }
         let mut setup = member.setup.clone();
+        let tree = self.same_tree(member).await?;
+        if let Some(tree) = &tree {
+            cx.cwd = Cwd::new(tree.path());
+            setup.guard.roots = Some(vec![tree.path().to_owned()]);
+        }
         // What opened the conversation stands in it already.
         setup.opening = None;
         let again = Member {
@@ -127,7 +132,8 @@ impl Crew {
             transcript: member.transcript.clone(),
             base: member.base.clone(),
             seat: Seat::empty(&self.seats),
-            tree: Mutex::new(None),
+            tree_name: tree.as_ref().map(|tree| tree.name().to_owned()),
+            tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             _confinement: Default::default(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use posse_core::definition::Isolation;
-use posse_core::delegation::{self, Cause, Input};
+use posse_core::delegation::{self, Cause, Ending, Input};
 use posse_core::event::Delta;
 
 use super::build::failed;
@@ -61,6 +61,23 @@ impl Crew {
         }
         let path = tree.path().to_owned();
         Ok(Place { cwd: path.clone(), tree: Some(tree), roots: Some(vec![path]) })
+    }
+
+    /// The copy of the repository an agent worked in before; if it had nothing new in it, another one.
+    pub(super) async fn same_tree(&self, member: &Member) -> Result<Option<Worktree>, String> {
+        let Some(name) = &member.tree_name else { return Ok(None) };
+        let world = &self.common.world;
+        let trees = Worktrees::of(&world.cwd, world).await.map_err(|error| error.to_string())?;
+        match trees.reopen(name, &self.common.session).await {
+            Ok(tree) => Ok(Some(tree)),
+            Err(_) => match self.member("") {
+                Some(main) => {
+                    let place = self.own_tree(&main, &member.id).await;
+                    place.map(|place| place.tree).map_err(|cause| Ending::Failed(cause).words())
+                }
+                None => Ok(None),
+            },
+        }
     }
 
     /// Gives the place up: a copy with nothing new in it goes, one with work in it stays.

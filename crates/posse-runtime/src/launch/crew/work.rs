@@ -61,8 +61,8 @@ impl Crew {
             Ok((transcript, own)) => {
                 let base = member.base.iter().flat_map(|base| base.iter().cloned());
                 let history: Vec<Message> = base.chain(own).collect();
-                let mut run =
-                    Run::new(member.setup.clone(), history, member.cx.clone(), transcript, events.clone());
+                let setup = self.pace.turn(&member, &self.common.world.env).await;
+                let mut run = Run::new(setup, history, member.cx.clone(), transcript, events.clone());
                 let (ending, said) = self.drive(&mut run, &member, job.message, &stop, job.background).await;
                 (ending, said, Some(run))
             }

@@ -158,6 +158,15 @@ fn messages_of(messages: &[Message]) -> (Vec<Value>, usize) {
             used += 1;
         }
     }
+    // What stands before a task is what agents of one kind, and forks of one moment, have in common.
+    let blocks = values[last].get_mut("content").and_then(Value::as_array_mut);
+    if let Some([.., before, task]) = blocks.map(Vec::as_mut_slice)
+        && task["type"] == "text"
+        && !is_thought(before)
+    {
+        mark(before);
+        used += 1;
+    }
     (values, used)
 }
 
