@@ -71,7 +71,8 @@ fn a_whole_request() {
         r#"{"type":"tool_use","id":"toolu_1","name":"Read","input":{"z":1,"a":2}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":["#,
         r#"{"type":"text","text":"seen"},"#,
-        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}],"is_error":true},"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}],"is_error":true,"#,
+        r#""cache_control":{"type":"ephemeral"}},"#,
         r#"{"type":"text","text":"and hurry","cache_control":{"type":"ephemeral"}}]}],"#,
         r#""tools":[{"name":"Read","description":"Does Read.","input_schema":"#,
         r#"{"type":"object","properties":{"b":{"type":"string"},"a":{}}}},"#,
@@ -158,13 +159,14 @@ fn breakpoints(value: &Value) -> Vec<String> {
 #[test]
 fn there_are_never_more_than_four_breakpoints() {
     let parts = |flags: &[bool]| flags.iter().map(|cache| part("text", *cache)).collect::<Arc<[_]>>();
+    let task = "/messages/2/content/0";
     let last = "/messages/2/content/1";
     let before = "/messages/0/content/0";
     for (flags, want) in [
-        (&[][..], vec![before, last, "/tools/1"]),
-        (&[true][..], vec!["/system/0", before, last]),
-        (&[true, false, true][..], vec!["/system/0", "/system/2", before, last]),
-        (&[true, true, true, true][..], vec!["/system/0", "/system/3", before, last]),
+        (&[][..], vec![before, task, last, "/tools/1"]),
+        (&[true][..], vec!["/system/0", before, task, last]),
+        (&[true, false, true][..], vec!["/system/0", before, task, last]),
+        (&[true, true, true, true][..], vec!["/system/0", before, task, last]),
     ] {
         let request = Request { system: parts(flags), ..full() };
         assert_eq!(breakpoints(&body(&request, None, None)), want, "{flags:?}");
