@@ -7,6 +7,7 @@ mod answer;
 mod chat;
 mod messages;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use answer::{Answer, Fault};
+pub use answer::{Answer, Fault, Gate};
 pub use chat::ChatReply;
 pub use messages::MessagesReply;
 
@@ -37,6 +38,8 @@ pub struct Recorded {
     pub body: Value,
     /// The body's bytes.
     pub bytes: Vec<u8>,
+    /// Which requests were waiting for their answer when it came, by their places in the order of all.
+    pub beside: Vec<usize>,
 }
 
 impl Recorded {
@@ -56,6 +59,29 @@ type Script = Box<dyn FnMut(&Recorded) -> Answer + Send>;
 struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Recorded>>,
+    open: Mutex<BTreeSet<usize>>,
+}
+
+/// A request that waits for its answer; dropped when it has it, or its sender is gone.
+struct Open<'a>(&'a Shared, usize);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
+}
+
+impl Shared {
+    /// Writes a request down, and who waits beside it.
+    fn note(&self, mut request: Recorded) -> (Recorded, Open<'_>) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        request.beside = open.iter().copied().collect();
+        let place = requests.len();
+        open.insert(place);
+        requests.push(request.clone());
+        (request, Open(self, place))
+    }
 }
 
 /// The fake model. It stops when it is dropped.
@@ -87,7 +113,11 @@ impl FakeModel {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
         listener.set_nonblocking(true).expect("a listener that does not block");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared { script: Mutex::new(Box::new(script)), requests: Mutex::default() });
+        let shared = Arc::new(Shared {
+            script: Mutex::new(Box::new(script)),
+            requests: Mutex::default(),
+            open: Mutex::default(),
+        });
         let (stop, stopped) = watch::channel(());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let served = Arc::clone(&shared);
@@ -143,18 +173,23 @@ async fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, mut stopped
 async fn converse(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let Some(request) = receive(&mut stream).await? else { return Ok(()) };
+    let (request, open) = shared.note(request);
     let answer = if request.is_for_the_script() {
         let mut script = shared.script.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         script(&request)
     } else {
-        shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         Answer::error(404, "not_found_error", "Not found")
     };
+    tokio::select! {
+        () = answer.due() => {}
+        // Whoever goes away does not wait any more.
+        _ = stream.read_u8() => return Ok(()),
+    }
     let bytes = answer.bytes();
     match answer.fault() {
         None => {
             stream.write_all(&bytes).await?;
+            drop(open);
             stream.shutdown().await?;
             // Closing while the client still sends would reset the line and lose what it has not read.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
@@ -209,7 +244,7 @@ async fn receive(stream: &mut TcpStream) -> std::io::Result<Option<Recorded>> {
     }
     body.truncate(length);
     let value = serde_json::from_slice(&body).unwrap_or_else(|_| json!(null));
-    Ok(Some(Recorded { method: method.into(), path: path.into(), headers, body: value, bytes: body }))
+    Ok(Some(Recorded { method: method.into(), path: path.into(), headers, body: value, bytes: body, beside: Vec::new() }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! One answer of the fake model, down to its bytes, and how the line behaves while it is sent.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 /// What happens to the line in the middle of an answer. Offsets count every byte from the status line on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +17,22 @@ pub enum Fault {
     Stall(usize),
 }
 
+/// Something answers wait for. Clones are the same gate.
+#[derive(Clone, Debug, Default)]
+pub struct Gate(Arc<watch::Sender<bool>>);
+
+impl Gate {
+    /// Lets everything through, now and later.
+    pub fn open(&self) {
+        self.0.send_replace(true);
+    }
+
+    async fn passed(&self) {
+        // The sender is held by this gate.
+        let _ = self.0.subscribe().wait_for(|open| *open).await;
+    }
+}
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -22,6 +42,8 @@ pub struct Answer {
     /// Payload per chunk; `None` sends a length instead.
     chunk: Option<usize>,
     fault: Option<Fault>,
+    gate: Option<Gate>,
+    delay: Duration,
 }
 
 impl Answer {
@@ -36,13 +58,15 @@ impl Answer {
             body: body.into(),
             chunk: Some(4096),
             fault: None,
+            gate: None,
+            delay: Duration::ZERO,
         }
     }
 
     /// An answer in one piece.
     pub fn plain(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("content-type".into(), content_type.into())];
-        Self { status, headers, body: body.into(), chunk: None, fault: None }
+        Self { status, headers, body: body.into(), chunk: None, fault: None, gate: None, delay: Duration::ZERO }
     }
 
     /// JSON in one piece.
@@ -79,6 +103,26 @@ impl Answer {
     pub fn failing(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
         self
+    }
+
+    /// Only after somebody has opened a gate.
+    pub fn behind(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// Only after so long.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// Waits until it may be sent.
+    pub(super) async fn due(&self) {
+        tokio::time::sleep(self.delay).await;
+        if let Some(gate) = &self.gate {
+            gate.passed().await;
+        }
     }
 
     /// Falls silent right behind the first place where this text stands in the bytes.

@@ -4,6 +4,7 @@ mod agents;
 mod config;
 #[cfg(target_os = "linux")]
 mod confined;
+mod delegation;
 mod docs;
 mod doctor;
 mod explain;
