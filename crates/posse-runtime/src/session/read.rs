@@ -56,8 +56,11 @@ fn parent(entry: &Value) -> Option<&str> {
 
 fn is_part(entry: &Value) -> bool {
     let kind = entry.get("type").and_then(Value::as_str);
-    let side = entry.get("isSidechain").and_then(Value::as_bool) == Some(true);
-    matches!(kind, Some("user" | "assistant" | "system" | "attachment")) && uuid(entry).is_some() && !side
+    matches!(kind, Some("user" | "assistant" | "system" | "attachment")) && uuid(entry).is_some()
+}
+
+fn is_aside(entry: &Value) -> bool {
+    entry.get("isSidechain").and_then(Value::as_bool) == Some(true)
 }
 
 /// The entries of the conversation the newest entry belongs to, in the order written.
@@ -65,7 +68,11 @@ fn is_part(entry: &Value) -> bool {
 /// Parallel tool calls fork the chain: each answer hangs from its own call. Entries of one answer share a message id,
 /// and answers hang from entries of the chain; both are brought back in.
 fn conversation<'e>(entries: &'e [Value], upto: Option<&str>) -> Vec<&'e Value> {
-    let parts: Vec<&Value> = entries.iter().filter(|entry| is_part(entry)).collect();
+    let mut parts: Vec<&Value> = entries.iter().filter(|entry| is_part(entry)).collect();
+    // What an agent says is beside the conversation, unless the file is that agent's own.
+    if !parts.iter().all(|entry| is_aside(entry)) {
+        parts.retain(|entry| !is_aside(entry));
+    }
     let leaf = match upto {
         Some(id) => parts.iter().position(|entry| uuid(entry) == Some(id)),
         None => parts.len().checked_sub(1),

@@ -232,21 +232,21 @@ impl Tasks {
         self.lock().entries.iter().map(Entry::task).collect()
     }
 
-    /// A task.
+    /// A task; the latest, if it was taken up again.
     pub fn get(&self, id: &str) -> Option<Task> {
-        self.lock().entries.iter().find(|entry| *entry.task.id == *id).map(Entry::task)
+        self.lock().entries.iter().rfind(|entry| *entry.task.id == *id).map(Entry::task)
     }
 
     /// Stops a task and waits until it has.
     pub async fn stop(&self, id: &str) -> Option<Task> {
-        let stop = self.lock().entries.iter().find(|entry| *entry.task.id == *id)?.stop.clone();
+        let stop = self.lock().entries.iter().rfind(|entry| *entry.task.id == *id)?.stop.clone();
         stop.cancel();
         self.wait(id, PATIENCE, &CancellationToken::new()).await
     }
 
     /// Waits until a task is over, so long at most, or until `stop`. The task says which it was.
     pub async fn wait(&self, id: &str, longest: Duration, stop: &CancellationToken) -> Option<Task> {
-        let mut state = self.lock().entries.iter().find(|entry| *entry.task.id == *id)?.state.clone();
+        let mut state = self.lock().entries.iter().rfind(|entry| *entry.task.id == *id)?.state.clone();
         tokio::select! {
             biased;
             _ = state.wait_for(|state| state.is_over()) => {}
@@ -258,14 +258,14 @@ impl Tasks {
 
     /// Remembers that the model knows how a task ended.
     pub fn saw_end(&self, id: &str) {
-        if let Some(entry) = self.lock().entries.iter_mut().find(|entry| *entry.task.id == *id) {
+        if let Some(entry) = self.lock().entries.iter_mut().rfind(|entry| *entry.task.id == *id) {
             entry.seen = true;
         }
     }
 
     /// Forgets that somebody waits for a task itself: its end is news again.
     pub fn unsee(&self, id: &str) {
-        if let Some(entry) = self.lock().entries.iter_mut().find(|entry| *entry.task.id == *id) {
+        if let Some(entry) = self.lock().entries.iter_mut().rfind(|entry| *entry.task.id == *id) {
             entry.seen = false;
         }
     }

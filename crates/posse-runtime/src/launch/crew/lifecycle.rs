@@ -171,20 +171,23 @@ impl Crew {
         self.enlist(&member);
         let task = self.task(&job);
         let output = task.output.clone();
-        let started = caller.cx.tasks.start(task, |work| async move {
+        let started = caller.cx.tasks.start(task, |work| {
+            // Now and not when the work begins: whoever waits for it must be able to stop it before.
             *member.standing() = Standing::Running(work.stop.clone());
-            let seat = tokio::select! {
-                seat = place.seat() => Some(seat),
-                () = work.stop.cancelled() => None,
-            };
-            if let Some(seat) = seat {
-                member.seat.take(seat);
+            async move {
+                let seat = tokio::select! {
+                    seat = place.seat() => Some(seat),
+                    () = work.stop.cancelled() => None,
+                };
+                if let Some(seat) = seat {
+                    member.seat.take(seat);
+                }
+                let call = job.call.clone();
+                let stop = work.stop.clone();
+                let left = crew.work(job, stop).await;
+                crew.announce(&left, &work, &call, &output);
+                let _ = sender.send(left);
             }
-            let call = job.call.clone();
-            let stop = work.stop.clone();
-            let left = crew.work(job, stop).await;
-            crew.announce(&left, &work, &call, &output);
-            let _ = sender.send(left);
         });
         if !started {
             return ToolOutput::error("The agent was not started: the session is ending.");

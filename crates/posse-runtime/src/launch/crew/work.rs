@@ -68,10 +68,8 @@ impl Crew {
             }
         };
         member.cx.tasks.shutdown().await;
-        for text in member.cx.inbox.close() {
-            // Nobody reads it any more: whoever continues the agent finds it first.
-            member.cx.inbox.put(text);
-        }
+        // What nobody has read, whoever continues the agent finds first.
+        member.cx.inbox.seal();
         member.setup.purse.close();
         let worktree = self.leave_place(&member).await;
         let usage = self.settle(run.as_ref());

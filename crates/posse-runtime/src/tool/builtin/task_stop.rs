@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::unknown_task;
-use crate::tool::{Tool, ToolCx, ToolOutput};
+use crate::tool::{TaskKind, Tool, ToolCx, ToolOutput};
 
 /// The tool.
 #[derive(Debug, Default)]
@@ -43,7 +43,11 @@ impl Tool for TaskStop {
         if !task.state.is_over() {
             return ToolOutput::error(format!("Task {id} was told to stop and has not done so yet."));
         }
-        cx.tasks.saw_end(&id);
+        match task.kind {
+            TaskKind::Shell => cx.tasks.saw_end(&id),
+            // What it had found out by then is news.
+            TaskKind::Agent => {}
+        }
         let text = format!("Stopped task {id}: {}", task.command);
         ToolOutput::text(text.clone()).with(json!({
             "message": text, "task_id": task.id, "task_type": task.kind.word(), "command": task.command,

@@ -155,6 +155,8 @@ fn agents_write_to_main_and_to_each_other() {
     let env = world(&server);
     assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
     let main = of_main(&server);
+    let agents = of_agents(&server);
+    assert!(answer(&agents[1], "m1").contains("queued"), "{}", answer(&agents[1], "m1"));
     assert_eq!(all(main.last().unwrap()).matches("I have begun.").count(), 1, "{}", all(main.last().unwrap()));
 }
 
