@@ -255,13 +255,28 @@ impl Launched {
     }
 
     /// Ends the session: hooks hear of it, and nothing it started is left.
-    pub async fn end(&self, reason: EndReason) {
+    pub async fn end(&mut self, reason: EndReason) {
         if self.hooks.hears(HookEvent::SessionEnd) {
             self.hooks.fire(&Occasion::SessionEnd { reason }, &self.cx.cwd.get()).await;
         }
         self.cx.tasks.shutdown().await;
         self.hooks.hooks().shutdown().await;
         self.crew.disband();
+        // Agents that were stopped just now are paid for like all others.
+        self.run.pay();
+    }
+
+    /// The agents that nobody waits for any longer, for people; nothing if all have ended and been told of.
+    pub fn left_behind(&self) -> Option<String> {
+        let left = self.cx.tasks.list();
+        let names: Vec<String> = left
+            .iter()
+            .filter(|task| task.kind == TaskKind::Agent && !task.state.is_over())
+            .map(|task| format!("`{}`", task.description.as_deref().unwrap_or(&task.command)))
+            .collect();
+        (!names.is_empty()).then(|| {
+            format!("stopped what was still at work in the background: {}", names.join(", "))
+        })
     }
 }
 
@@ -275,7 +290,12 @@ pub async fn converse(
 ) -> Result<Ended, SessionError> {
     let mut ended = run.prompt(message, stop.clone()).await?;
     while matches!(ended.outcome, Outcome::Answer { .. }) {
-        let Some(news) = news(run, cx, &stop).await else { break };
+        let Some(news) = news(run, cx, &stop).await else {
+            if stop.is_cancelled() {
+                ended.outcome = Outcome::Cancelled { in_tools: true };
+            }
+            break;
+        };
         let next = run.prompt(Message::user(news), stop.clone()).await?;
         let mut usage = ended.usage;
         usage += next.usage;
@@ -293,9 +313,6 @@ pub async fn converse(
 /// Waits for agents in the background: what the model is to be told of them, if any are left.
 async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String> {
     const USUAL: u64 = 600_000;
-    if !cx.tasks.is_awaited(TaskKind::Agent) {
-        return None;
-    }
     let limit = cx.world.env.number("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").unwrap_or(USUAL);
     let patience = async {
         match limit {
@@ -303,13 +320,19 @@ async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String
             limit => tokio::time::sleep(Duration::from_millis(limit)).await,
         }
     };
-    tokio::select! {
-        () = cx.tasks.changed() => {}
-        () = stop.cancelled() => return None,
-        () = patience => return None,
+    tokio::pin!(patience);
+    while cx.tasks.is_awaited(TaskKind::Agent) {
+        tokio::select! {
+            () = cx.tasks.changed() => {}
+            () = stop.cancelled() => return None,
+            () = &mut patience => return None,
+        }
+        let mail = run.mail();
+        if !mail.is_empty() {
+            return Some(mail.join("\n\n"));
+        }
     }
-    let mail = run.mail();
-    (!mail.is_empty()).then(|| mail.join("\n\n"))
+    None
 }
 
 /// How a session begins, as hooks know it.

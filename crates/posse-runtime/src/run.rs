@@ -315,7 +315,7 @@ impl Run {
     }
 
     /// Pays for what was asked beside the conversation.
-    fn pay(&mut self) {
+    pub(crate) fn pay(&mut self) {
         for (model, usage) in self.setup.bill.take() {
             self.spend(&model, &usage);
         }

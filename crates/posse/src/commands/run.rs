@@ -47,7 +47,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     };
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
-        let launched = match launch(&world, request).await {
+        let mut launched = match launch(&world, request).await {
             Ok(launched) => launched,
             Err(error) => {
                 if let (OutputFormat::StreamJson, Some(session)) =
@@ -60,7 +60,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
             }
         };
         if init_only {
-            return initialised(&launched, terminal).await;
+            return initialised(&mut launched, terminal).await;
         }
         match format {
             OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
@@ -87,7 +87,7 @@ fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) ->
 }
 
 /// `--init-only`: the hooks have run; that was all.
-async fn initialised(launched: &Launched, terminal: &mut Terminal) -> CommandResult {
+async fn initialised(launched: &mut Launched, terminal: &mut Terminal) -> CommandResult {
     for note in &launched.notes {
         writeln!(terminal.err, "posse: {note}")?;
     }
@@ -325,6 +325,11 @@ pub(super) fn say_first(launched: &Launched, terminal: &mut Terminal) -> std::io
     launched.notes.iter().try_for_each(|note| writeln!(terminal.err, "posse: {note}"))
 }
 
+/// What a person should know last: work that is not waited for.
+fn say_last(launched: &Launched, terminal: &mut Terminal) -> std::io::Result<()> {
+    launched.left_behind().iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))
+}
+
 async fn as_text(
     mut launched: Launched,
     prompt: String,
@@ -348,6 +353,7 @@ async fn as_text(
         log(&debug, event, terminal)
     })
     .await?;
+    say_last(&launched, terminal)?;
     launched.end(EndReason::Other).await;
     if let Some(failure) = failure_of(&ended.outcome) {
         return Err(failure.into());
@@ -438,7 +444,14 @@ async fn as_json(
         log(&debug, event, terminal)
     })
     .await?;
+    say_last(&launched, terminal)?;
     launched.end(EndReason::Other).await;
+    // Agents that were stopped say so.
+    while let Ok(event) = launched.events.try_recv() {
+        for line in lines.event(&event).into_iter().filter(|_| stream) {
+            writeln!(terminal.out, "{line}")?;
+        }
+    }
     let end = TurnEnd { ended: &ended, spent: launched.run.spent(), api_ms: launched.run.api_ms() };
     for line in lines.synthetic(&ended).into_iter().filter(|_| stream) {
         writeln!(terminal.out, "{line}")?;

@@ -145,14 +145,15 @@ fn a_message_that_came_too_late_is_found_first() {
 }
 
 #[test]
-fn agents_write_to_main_and_to_each_other() {
+fn an_agent_writes_to_main() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
-        (None, 0) => calls("Agent", &[start("worker", "Look.", json!({}))]),
+        (None, 0) => calls("Agent", &[start("writer", "Look.", json!({}))]),
         (None, _) => text("Done."),
         (Some(_), 0) => call("m1", "SendMessage", &letter("main", "I have begun.")),
         (Some(_), _) => text("Report."),
     });
     let env = world(&server);
+    env.agent("writer.md", "---\nname: writer\ndescription: Writes\ntools: SendMessage\n---\nBe a writer.\n");
     assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
     let main = of_main(&server);
     let agents = of_agents(&server);
