@@ -274,9 +274,8 @@ impl Launched {
             .filter(|task| task.kind == TaskKind::Agent && !task.state.is_over())
             .map(|task| format!("`{}`", task.description.as_deref().unwrap_or(&task.command)))
             .collect();
-        (!names.is_empty()).then(|| {
-            format!("stopped what was still at work in the background: {}", names.join(", "))
-        })
+        (!names.is_empty())
+            .then(|| format!("stopped what was still at work in the background: {}", names.join(", ")))
     }
 }
 

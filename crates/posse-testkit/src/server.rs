@@ -244,7 +244,14 @@ async fn receive(stream: &mut TcpStream) -> std::io::Result<Option<Recorded>> {
     }
     body.truncate(length);
     let value = serde_json::from_slice(&body).unwrap_or_else(|_| json!(null));
-    Ok(Some(Recorded { method: method.into(), path: path.into(), headers, body: value, bytes: body, beside: Vec::new() }))
+    Ok(Some(Recorded {
+        method: method.into(),
+        path: path.into(),
+        headers,
+        body: value,
+        bytes: body,
+        beside: Vec::new(),
+    }))
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@ impl Run {
         let hooks = self.setup.guard.hooks.clone();
         hooks.begin_prompt(&self.setup.world.ids.uuid());
         let mut context = std::mem::take(&mut self.setup.greeting);
-        if hooks.hears(HookEvent::UserPromptSubmit) {
+        // What one agent writes to another is no prompt of the user.
+        if self.setup.agent.is_none() && hooks.hears(HookEvent::UserPromptSubmit) {
             let occasion =
                 Occasion::UserPromptSubmit { prompt: message.text(), source: None, session_title: None };
             let cwd = self.cx.cwd.get();

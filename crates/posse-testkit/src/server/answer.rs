@@ -66,7 +66,15 @@ impl Answer {
     /// An answer in one piece.
     pub fn plain(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("content-type".into(), content_type.into())];
-        Self { status, headers, body: body.into(), chunk: None, fault: None, gate: None, delay: Duration::ZERO }
+        Self {
+            status,
+            headers,
+            body: body.into(),
+            chunk: None,
+            fault: None,
+            gate: None,
+            delay: Duration::ZERO,
+        }
     }
 
     /// JSON in one piece.

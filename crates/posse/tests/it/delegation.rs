@@ -2,8 +2,8 @@
 //! and what is left on disk.
 
 mod background;
-mod forks;
 mod foreground;
+mod forks;
 mod limits;
 mod resume;
 
@@ -49,7 +49,9 @@ fn words(message: &Value) -> String {
     for block in list(&message["content"]) {
         texts.extend(block["text"].as_str().map(str::to_owned));
         texts.extend(block["content"].as_str().map(str::to_owned));
-        texts.extend(list(&block["content"]).iter().filter_map(|part| Some(part["text"].as_str()?.to_owned())));
+        texts.extend(
+            list(&block["content"]).iter().filter_map(|part| Some(part["text"].as_str()?.to_owned())),
+        );
     }
     texts.join("\n")
 }
@@ -65,7 +67,11 @@ fn all(request: &Recorded) -> String {
 }
 
 fn system(request: &Recorded) -> String {
-    list(&request.body["system"]).iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+    list(&request.body["system"])
+        .iter()
+        .filter_map(|part| part["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The answer of a tool in a request.
@@ -83,7 +89,8 @@ fn text(text: &str) -> Answer {
 
 /// A call of the Agent tool for an agent of a kind; what is given besides overrides.
 fn start(kind: &str, prompt: &str, more: Value) -> Value {
-    let mut input = json!({ "description": format!("task {prompt}"), "prompt": prompt, "subagent_type": kind });
+    let mut input =
+        json!({ "description": format!("task {prompt}"), "prompt": prompt, "subagent_type": kind });
     if let (Some(input), Some(more)) = (input.as_object_mut(), more.as_object()) {
         input.extend(more.clone());
     }

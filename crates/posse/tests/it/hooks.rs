@@ -147,7 +147,7 @@ fn place(event: HookEvent) -> Place {
         E::DirectoryAdded => Place::In("a_hook_may_open_a_folder"),
         E::FileChanged | E::ConfigChange => Place::In("files_and_settings_are_watched"),
         E::Notification | E::PreModelSwitch | E::PostModelSwitch => Place::In("at_a_terminal"),
-        E::SubagentStart | E::SubagentStop => Place::Waits("agents do not start others yet"),
+        E::SubagentStart | E::SubagentStop => Place::In("agents_begin_and_end"),
         E::TeammateIdle => Place::Waits("there are no teams yet"),
         E::Elicitation | E::ElicitationResult => Place::Waits("there is no MCP client yet"),
         E::WorktreeCreate | E::WorktreeRemove => Place::Waits("no run has a worktree of its own yet"),
@@ -167,6 +167,52 @@ const EVERYTHING: &str = "
 const TOOL: &[&str] = &["tool_name", "tool_input", "tool_use_id"];
 const STOPPING: &[&str] =
     &["stop_hook_active", "last_assistant_message?", "background_tasks", "session_crons"];
+
+#[test]
+fn agents_begin_and_end() {
+    let script = "
+- calls: [{Agent: {description: look, prompt: Look., subagent_type: scout}}]
+- calls: [{Read: {file_path: \"{{cwd}}/a.txt\"}}]
+- say: Report.
+- say: Done.
+";
+    let env = world(&listening(), script);
+    env.agent("scout.md", "---\nname: scout\ndescription: Looks\ntools: Read\n---\nBe a scout.\n");
+    assert_eq!(run(&env, &["-p", "go"]).success(), "Done.\n");
+    let heard = heard(&env);
+    let of_agent = &["tool_name", "tool_input", "tool_use_id", "agent_id", "tool_response?", "duration_ms?"];
+    let stop = &[
+        "agent_id",
+        "agent_type",
+        "agent_transcript_path",
+        "stop_hook_active",
+        "last_assistant_message?",
+        "background_tasks",
+        "session_crons",
+    ];
+    check(
+        "agents begin and end",
+        &heard,
+        &[
+            row(HookEvent::SubagentStart, &["agent_id", "agent_type"]).says("/agent_type", "scout"),
+            row(HookEvent::PreToolUse, of_agent).which("/tool_name", "Read").says("/agent_type", "scout"),
+            row(HookEvent::PostToolUse, of_agent).which("/tool_name", "Read").says("/agent_type", "scout"),
+            row(HookEvent::PreToolUse, TOOL).which("/tool_name", "Agent").says("/tool_input/prompt", "Look."),
+            row(HookEvent::SubagentStop, stop)
+                .says("/agent_type", "scout")
+                .says("/stop_hook_active", false)
+                .says("/last_assistant_message", "Report."),
+            // The agent's own beginning and end are nobody else's.
+            row(HookEvent::UserPromptSubmit, &["prompt"]).says("/prompt", "go"),
+            row(HookEvent::Stop, STOPPING).says("/last_assistant_message", "Done."),
+        ],
+    );
+    let ids: Vec<&Value> = heard.iter().map(|input| &input["agent_id"]).filter(|id| !id.is_null()).collect();
+    assert!(ids.len() >= 4 && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    let stop = heard.iter().find(|input| input["hook_event_name"] == "SubagentStop").unwrap();
+    let path = stop["agent_transcript_path"].as_str().unwrap();
+    assert!(path.ends_with(&format!("/subagents/agent-{}.jsonl", ids[0].as_str().unwrap())), "{path}");
+}
 
 #[test]
 fn a_task_with_tools() {

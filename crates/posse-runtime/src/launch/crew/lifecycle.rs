@@ -162,7 +162,7 @@ impl Crew {
             Ok(place) => place,
             Err(text) => return ToolOutput::error(text),
         };
-        let line = self.seats.line();
+        let line = place.line();
         let Some(crew) = self.this.upgrade() else { return ToolOutput::error("The session is ending.") };
         let member = Arc::clone(&job.member);
         let launched = self.launched(&job);
@@ -223,7 +223,7 @@ impl Crew {
                 std::mem::forget(guard);
                 caller.cx.tasks.unsee(&launched.agent_id);
                 caller.seat.resume().await;
-                return told(launched, 0);
+                return told(launched, None);
             }
             () = cx.stop.cancelled() => {
                 stop.cancel();
@@ -322,11 +322,11 @@ impl Crew {
 }
 
 /// The answer of a call whose agent works on without it.
-fn told(launched: &Launched, line: usize) -> ToolOutput {
+fn told(launched: &Launched, line: Option<usize>) -> ToolOutput {
     let mut text = delegation::async_launched(launched);
-    if line > 0 {
+    if let Some(before) = line {
         text.push_str(&format!(
-            "\n[posse: every seat is taken; it starts when {line} before it have a seat.]"
+            "\n[posse: every seat is taken; it starts when one is free. {before} wait before it.]"
         ));
     }
     ToolOutput::text(text).with(delegation::async_launched_result(launched))

@@ -35,7 +35,7 @@ impl Seats {
     /// A place in the line; an error says why there is none.
     pub(super) fn reserve(&self) -> Result<Place, String> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Place { seats: self.clone() };
+        let place = Place { seats: self.clone(), before };
         if before >= self.most_waiting {
             return Err(format!(
                 "Concurrent subagent limit reached: {} agents are at work and {before} wait. Wait for some of them to \
@@ -45,20 +45,22 @@ impl Seats {
         }
         Ok(place)
     }
-
-    /// How many wait ahead of whoever comes now; zero if there is a seat.
-    pub(super) fn line(&self) -> usize {
-        if self.free.available_permits() > 0 { 0 } else { self.waiting.load(Ordering::Relaxed) }
-    }
 }
 
 /// A place in the line.
 #[derive(Debug)]
 pub(super) struct Place {
     seats: Seats,
+    /// How many were in the line already.
+    before: usize,
 }
 
 impl Place {
+    /// How many have to be seated first; nobody knows of a line if there is a seat.
+    pub(super) fn line(&self) -> Option<usize> {
+        self.before.checked_sub(self.seats.free.available_permits())
+    }
+
     /// Waits for a seat, in the order of the line.
     pub(super) async fn seat(self) -> Seat {
         let free = Arc::clone(&self.seats.free);
@@ -161,11 +163,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whoever_comes_with_others_sees_them_in_the_line() {
+        let seats = Seats::new(&env("2", "5"));
+        let line = [seats.reserve().unwrap(), seats.reserve().unwrap(), seats.reserve().unwrap()];
+        assert_eq!(line.each_ref().map(Place::line), [None, None, Some(0)]);
+    }
+
+    #[tokio::test]
     async fn the_line_has_an_end() {
         let seats = Seats::new(&env("1", "2"));
         let _at_work = seats.reserve().unwrap().seat().await;
-        let _line = [seats.reserve().unwrap(), seats.reserve().unwrap()];
-        assert_eq!(seats.line(), 2);
+        let line = [seats.reserve().unwrap(), seats.reserve().unwrap()];
+        assert_eq!(line.each_ref().map(Place::line), [Some(0), Some(1)]);
         assert!(seats.reserve().unwrap_err().contains("limit reached"));
     }
 }

@@ -55,7 +55,8 @@ fn the_call_is_answered_at_once_and_the_end_comes_as_a_new_turn() {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {told}");
     assert_eq!(notices(&main[2], &id), 1);
     let lines = stream(&output);
-    let value = lines.iter().map(|line| &line["tool_use_result"]).find(|value| value["isAsync"] == true).unwrap();
+    let value =
+        lines.iter().map(|line| &line["tool_use_result"]).find(|value| value["isAsync"] == true).unwrap();
     assert_eq!(
         (&value["status"], &value["agentId"], &value["canReadOutputFile"]),
         (&json!("async_launched"), &json!(id), &json!(true)),
@@ -146,7 +147,8 @@ fn a_stopped_agent_is_killed_and_that_is_told_once() {
     assert_eq!(result(end, "s2")["is_error"], true, "{}", result(end, "s2"));
     assert_eq!(notices(end, &id), 1, "{}", all(end));
     assert!(all(end).contains("<status>killed</status>") && all(end).contains("was stopped"), "{}", all(end));
-    let ended: Vec<Value> = stream(&output).into_iter().filter(|line| line["subtype"] == "task_notification").collect();
+    let ended: Vec<Value> =
+        stream(&output).into_iter().filter(|line| line["subtype"] == "task_notification").collect();
     assert_eq!((ended.len(), &ended[0]["status"]), (1, &json!("stopped")));
     assert_eq!(metas(&env)[0]["status"], "killed");
 }
@@ -194,7 +196,11 @@ fn definitions_and_the_environment_decide_too() {
         assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
         let main = of_main(&server);
         let answer = words(&json!({ "content": [result(&main[1], "t1")] }));
-        assert_eq!(answer.contains("at work in the background"), background, "{kind} {more} {set:?}: {answer}");
+        assert_eq!(
+            answer.contains("at work in the background"),
+            background,
+            "{kind} {more} {set:?}: {answer}"
+        );
         assert_eq!(answer.contains("Seen it."), !background, "{kind} {more} {set:?}: {answer}");
         let tools = list(&main[0].body["tools"]);
         let tool = tools.iter().find(|tool| tool["name"] == "Agent").unwrap();

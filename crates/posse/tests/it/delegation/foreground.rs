@@ -37,7 +37,10 @@ fn an_agent_is_told_its_own_prompt_its_task_and_nothing_of_the_conversation() {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{told}");
     assert!(told.ends_with("Look at a.txt.") && !all(first).contains("a secret of main"), "{told}");
     // The prefix of its second request is its first.
-    assert_eq!((&first.body["system"], &first.body["tools"]), (&requests[1].body["system"], &requests[1].body["tools"]));
+    assert_eq!(
+        (&first.body["system"], &first.body["tools"]),
+        (&requests[1].body["system"], &requests[1].body["tools"])
+    );
     assert!(result(&requests[1], "r1")["content"].as_str().unwrap().contains("hello"));
 }
 
@@ -80,7 +83,9 @@ fn the_stream_shows_the_start_the_tools_and_the_end() {
     let subtype = |word: &'static str| move |line: &Value| line["subtype"] == word;
     let started = at("started", &subtype("task_started"));
     let used = at("call", &|line| {
-        line["type"] == "assistant" && line["parent_tool_use_id"] == "t1" && line["message"]["content"][0]["type"] == "tool_use"
+        line["type"] == "assistant"
+            && line["parent_tool_use_id"] == "t1"
+            && line["message"]["content"][0]["type"] == "tool_use"
     });
     let answered = at("answer", &|line| line["type"] == "user" && line["parent_tool_use_id"] == "t1");
     let ended = at("ended", &subtype("task_notification"));
@@ -121,7 +126,12 @@ fn the_stream_shows_the_start_the_tools_and_the_end() {
     // What an agent says to itself stays with it; what it cost does not.
     assert!(lines.iter().all(|line| line["parent_tool_use_id"] != "t1" || line["message"]["content"][0]["type"] != "text"));
     let result = lines.last().unwrap();
-    let input: u64 = result["modelUsage"].as_object().unwrap().values().filter_map(|used| used["inputTokens"].as_u64()).sum();
+    let input: u64 = result["modelUsage"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(|used| used["inputTokens"].as_u64())
+        .sum();
     assert_eq!(input, 10 + 10 + 100 + 100, "{result}");
 }
 
@@ -137,7 +147,9 @@ fn it_leaves_a_transcript_and_a_record() {
     let entries: Vec<Value> = files[0].1.lines().map(json).collect();
     let kinds: Vec<&str> = entries.iter().filter_map(|entry| entry["type"].as_str()).collect();
     assert_eq!(kinds, ["user", "assistant", "user", "assistant"], "{}", files[0].1);
-    for (before, entry) in std::iter::once(&Value::Null).chain(entries.iter().map(|entry| &entry["uuid"])).zip(&entries) {
+    for (before, entry) in
+        std::iter::once(&Value::Null).chain(entries.iter().map(|entry| &entry["uuid"])).zip(&entries)
+    {
         assert_eq!(
             (&entry["isSidechain"], &entry["agentId"], &entry["parentUuid"]),
             (&json!(true), &json!(id), before),
@@ -239,7 +251,11 @@ fn agents_of_one_message_work_side_by_side_and_answer_in_the_order_of_the_calls(
 #[test]
 fn an_agent_that_fails_says_how_and_the_caller_goes_on() {
     let cases: [(&str, Answer, &[&str]); 3] = [
-        ("refused", Answer::error(400, "invalid_request_error", "no such thing"), &["failed", "API error", "no such thing"]),
+        (
+            "refused",
+            Answer::error(400, "invalid_request_error", "no such thing"),
+            &["failed", "API error", "no such thing"],
+        ),
         ("silent", MessagesReply::new().answer(), &["failed", "without a report"]),
         ("unknown model", Answer::error(404, "not_found_error", "model: nope"), &["failed", "nope"]),
     ];

@@ -11,7 +11,8 @@ fn many(kind: Option<&'static str>) -> FakeModel {
         (None, 1) => {
             let inputs: Vec<Value> = (0..FORKS)
                 .map(|at| {
-                    let mut input = json!({ "description": format!("part {at}"), "prompt": format!("Directive {at}.") });
+                    let mut input =
+                        json!({ "description": format!("part {at}"), "prompt": format!("Directive {at}.") });
                     if let Some(kind) = kind {
                         input["subagent_type"] = json!(kind);
                     }
@@ -49,7 +50,10 @@ fn forks_of_one_message_differ_in_their_directive_alone() {
             bodies.push(format!("{}{}", &body[..own], &body[own + directive.len()..]));
             directives.push(directive);
         }
-        assert!(bodies.iter().all(|body| body == &bodies[0]), "{kind:?}: forks differ before their directive");
+        assert!(
+            bodies.iter().all(|body| body == &bodies[0]),
+            "{kind:?}: forks differ before their directive"
+        );
         directives.sort();
         assert_eq!(directives, (0..FORKS).map(|at| format!("Directive {at}.")).collect::<Vec<_>>());
         let fork = &forks[0];
@@ -91,7 +95,9 @@ fn a_fork_cannot_fork() {
 fn a_fork_that_ended_goes_on_from_the_whole_conversation() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
         (None, 0) => calls("Agent", &[start("fork", "Go deep.", json!({ "name": "deep" }))]),
-        (None, 1) => call("m1", "Agent", &json!({ "description": "on", "prompt": "Go on.", "resume": "deep" })),
+        (None, 1) => {
+            call("m1", "Agent", &json!({ "description": "on", "prompt": "Go on.", "resume": "deep" }))
+        }
         (None, _) => text("Done."),
         (Some(_), _) => text("Scope: all."),
     });
@@ -100,18 +106,25 @@ fn a_fork_that_ended_goes_on_from_the_whole_conversation() {
     let agents = of_agents(&server);
     assert_eq!(agents.len(), 2);
     let told = all(&agents[1]);
-    let places = ["a word of main", PLACEHOLDER, "Your directive: Go deep.", "Scope: all.", "Go on."].map(|part| told.find(part));
+    let places = ["a word of main", PLACEHOLDER, "Your directive: Go deep.", "Scope: all.", "Go on."]
+        .map(|part| told.find(part));
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {told}");
     assert_eq!(told.matches("Your directive: ").count(), 1);
 }
 
 #[test]
 fn a_rule_forbids_forks() {
-    let server = many(Some("fork"));
-    let env = world(&server);
-    env.write("home/.claude/settings.json", json!({ "permissions": { "deny": ["Agent(fork)"] } }).to_string());
-    assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
-    assert_eq!(of_agents(&server).len(), 0);
-    let answer = result(&of_main(&server)[2], "t1").clone();
-    assert!(words(&json!({ "content": [answer] })).contains("denied by permission rule 'Agent(fork)'"), "{answer}");
+    for (kind, set) in [(Some("fork"), None), (None, Some("CLAUDE_CODE_FORK_SUBAGENT"))] {
+        let server = many(kind);
+        let mut env = world(&server);
+        if let Some(set) = set {
+            env.set(set, "1");
+        }
+        let deny = json!({ "permissions": { "deny": ["Agent(fork)"] } });
+        env.write("home/.claude/settings.json", deny.to_string());
+        assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
+        assert_eq!(of_agents(&server).len(), 0);
+        let answer = result(&of_main(&server)[2], "t1").clone();
+        assert!(words(&json!({ "content": [answer] })).contains("Agent(fork)"), "{answer}");
+    }
 }

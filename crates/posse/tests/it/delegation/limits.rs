@@ -22,7 +22,8 @@ fn bosses() -> FakeModel {
         (None, 0) => calls("Agent", &[start("boss", "Level 1.", json!({}))]),
         (None, _) => text("Done."),
         (Some(_), 0) if names(request).iter().any(|name| name == "Agent") => {
-            let level: u32 = last(request).chars().filter_map(|c| c.to_digit(10)).next_back().unwrap_or_default();
+            let level: u32 =
+                last(request).chars().filter_map(|c| c.to_digit(10)).next_back().unwrap_or_default();
             call("n1", "Agent", &start("boss", &format!("Level {}.", level + 1), json!({})))
         }
         (Some(_), _) => text("Report."),
@@ -39,7 +40,8 @@ fn at_the_depth_limit_there_is_no_agent_tool() {
             env.set("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", set);
         }
         assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
-        let mut depths: Vec<u64> = metas(&env).iter().filter_map(|meta| meta["spawnDepth"].as_u64()).collect();
+        let mut depths: Vec<u64> =
+            metas(&env).iter().filter_map(|meta| meta["spawnDepth"].as_u64()).collect();
         depths.sort_unstable();
         assert_eq!(depths, (1..=layers).collect::<Vec<_>>(), "{set:?}");
         let agents = of_agents(&server);
@@ -102,13 +104,17 @@ fn a_limit_on_turns_hands_back_what_there_is() {
                 .answer(),
         });
         let env = world(&server);
-        env.agent("short.md", "---\nname: short\ndescription: Short\nmaxTurns: 3\ntools: Read\n---\nBe short.\n");
+        env.agent(
+            "short.md",
+            "---\nname: short\ndescription: Short\nmaxTurns: 3\ntools: Read\n---\nBe short.\n",
+        );
         assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n");
         assert_eq!(of_agents(&server).len(), limit);
         let main = of_main(&server);
         let told = answer(&main[1], "t1");
         assert!(result(&main[1], "t1")["is_error"] != true, "{told}");
-        for part in ["PARTIAL", &format!("{limit}-turn limit"), &format!("Found {}.", limit - 1), "agentId: "] {
+        for part in ["PARTIAL", &format!("{limit}-turn limit"), &format!("Found {}.", limit - 1), "agentId: "]
+        {
             assert!(told.contains(part), "{part} in {told}");
         }
     }
@@ -118,7 +124,9 @@ fn a_limit_on_turns_hands_back_what_there_is() {
 fn calls_that_cannot_be_made_say_why() {
     let cases = [
         (start("scuot", "Look.", json!({})), "Agent type 'scuot' not found. Did you mean 'scout'?"),
-        (start("banned", "Look.", json!({})), "denied by permission rule 'Agent(banned)'"),
+        (start("banned", "Look.", json!({})), "Agent(banned)"),
+        (start("barred", "Look.", json!({})), "Task(barred)"),
+        (json!({ "description": "x", "prompt": "Look." }), "Agent(general-purpose)"),
         (start("empty", "Look.", json!({})), "Frobnicate"),
         (json!({ "description": "x", "subagent_type": "scout" }), "InputValidationError"),
         (start("scout", "Look.", json!({ "cwd": "/" })), "outside the working directories"),
@@ -133,7 +141,9 @@ fn calls_that_cannot_be_made_say_why() {
         let env = world(&server);
         env.agent("banned.md", &TestEnv::minimal("banned"));
         env.agent("empty.md", "---\nname: empty\ndescription: Empty\ntools: Frobnicate\n---\nBe empty.\n");
-        let deny = json!({ "permissions": { "deny": ["Agent(banned)"] } });
+        let deny =
+            json!({ "permissions": { "deny": ["Agent(banned)", "Task(barred)", "Agent(general-purpose)"] } });
+        env.agent("barred.md", &TestEnv::minimal("barred"));
         env.write("home/.claude/settings.json", deny.to_string());
         assert_eq!(env.posse(&["-p", "go"]).success(), "Done.\n", "{shown}");
         let main = of_main(&server);
@@ -144,7 +154,12 @@ fn calls_that_cannot_be_made_say_why() {
         let tool = list(&main[0].body["tools"]).iter().find(|tool| tool["name"] == "Agent").unwrap();
         let listing = tool["description"].as_str().unwrap();
         assert!(listing.contains("- scout: Looks around (Tools: Read, Bash)"), "{listing}");
-        assert!(!listing.contains("banned"), "{listing}");
+        assert!(
+            ["banned", "barred", "general-purpose"]
+                .iter()
+                .all(|name| !listing.contains(&format!("- {name}:"))),
+            "{listing}"
+        );
     }
 }
 
@@ -167,7 +182,9 @@ fn a_list_of_agents_limits_whom_one_may_start() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
         (None, 0) => calls("Agent", &[start("lead", "Look.", json!({}))]),
         (None, _) => text("Done."),
-        (Some(_), 0) if names(request).contains(&"Agent".to_owned()) => call("x1", "Agent", &start("worker", "Work.", json!({}))),
+        (Some(_), 0) if names(request).contains(&"Agent".to_owned()) => {
+            call("x1", "Agent", &start("worker", "Work.", json!({})))
+        }
         (Some(_), 1) => call("x2", "Agent", &start("scout", "Look.", json!({}))),
         (Some(_), _) => text("Report."),
     });
@@ -205,12 +222,46 @@ fn a_verification_without_its_verdict_is_asked_for_it_once() {
     }
 }
 
+#[test]
+fn hooks_greet_an_agent_and_send_it_back_to_work() {
+    // Both from settings and from the agent's own file.
+    let greets = r#"echo '{"hookSpecificOutput": {"hookEventName": "SubagentStart", "additionalContext": "Mind the step."}}'"#;
+    let objects = "if [ -e ~/objected ]; then exit 0; fi; touch ~/objected; echo too bold >&2; exit 2";
+    let hook = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command }] }]);
+    for own in [false, true] {
+        let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+            (None, 0) => calls("Agent", &[start("proud", "Look.", json!({}))]),
+            (None, _) => text("Done."),
+            (Some(_), step) => text(&format!("Report {step}.")),
+        });
+        let env = world(&server);
+        let mut hooks = json!({ "SubagentStart": hook(greets) });
+        let mut file = "---\nname: proud\ndescription: Proud\ntools: Read\n".to_owned();
+        if own {
+            // In an agent's file its end is simply the end.
+            file.push_str(&format!("hooks: {}\n", json!({ "Stop": hook(objects) })));
+        } else {
+            hooks["SubagentStop"] = hook(objects);
+        }
+        // Hooks of a user's own agent need no trust.
+        env.write("home/.claude/agents/proud.md", format!("{file}---\nBe proud.\n"));
+        env.write("home/.claude/settings.json", json!({ "hooks": hooks }).to_string());
+        let output = env.posse(&["-p", "go"]);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(0), "Done.\n"), "own {own}: {output:?}");
+        let agents = of_agents(&server);
+        assert!(all(&agents[0]).contains("Mind the step."), "{}", all(&agents[0]));
+        assert_eq!(agents.len(), 2, "own {own}: {output:?}");
+        assert!(last(&agents[1]).contains("too bold"), "{}", last(&agents[1]));
+        assert!(answer(&of_main(&server)[1], "t1").contains("Report 1."));
+    }
+}
+
 /// Whether some process has this text in its command line.
 fn is_running(text: &str) -> bool {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
-    processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok()).any(|line| {
-        String::from_utf8_lossy(&line).replace('\0', " ").contains(text)
-    })
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).replace('\0', " ").contains(text))
 }
 
 #[test]
@@ -220,7 +271,9 @@ fn an_interrupt_ends_the_agent_and_what_it_started() {
         let nap = format!("sleep 1{:06}", std::process::id() % 1_000_000 + u32::from(background));
         let command = format!("echo started; {nap}");
         let server = FakeModel::answering(move |request| match (agent(request), steps(request)) {
-            (None, 0) => calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": background }))]),
+            (None, 0) => {
+                calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": background }))])
+            }
             (None, _) => text("Waiting."),
             (Some(_), _) => call("b1", "Bash", &json!({ "command": command })),
         });

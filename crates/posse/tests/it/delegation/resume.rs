@@ -32,10 +32,16 @@ fn goes_on_from(before: &Recorded, after: &Recorded) {
 fn an_agent_that_ended_goes_on_with_its_history() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
         (None, 0) => calls("Agent", &[start("scout", "Look.", json!({ "name": "eyes" }))]),
-        (None, 1) => {
-            call("t2", "Agent", &json!({ "description": "again", "prompt": "Look again.", "resume": id_of(&answer(request, "t1")) }))
-        }
-        (None, 2) => call("t3", "Agent", &json!({ "description": "again", "prompt": "A third time.", "resume": "eyes" })),
+        (None, 1) => call(
+            "t2",
+            "Agent",
+            &json!({ "description": "again", "prompt": "Look again.", "resume": id_of(&answer(request, "t1")) }),
+        ),
+        (None, 2) => call(
+            "t3",
+            "Agent",
+            &json!({ "description": "again", "prompt": "A third time.", "resume": "eyes" }),
+        ),
         (None, _) => text("Done."),
         (Some(_), 0) => call("r1", "Read", &json!({ "file_path": "a.txt" })),
         (Some(_), step) => text(&format!("Report {step}.")),
@@ -78,11 +84,15 @@ fn a_message_to_an_agent_that_ended_takes_it_up_again_in_the_background() {
     let main = of_main(&server);
     let end = main.last().unwrap();
     let id = id_of(&answer(end, "t1"));
-    let value = stream(&output).into_iter().find(|line| line["tool_use_result"]["resumedAgentId"] == id.as_str());
+    let value =
+        stream(&output).into_iter().find(|line| line["tool_use_result"]["resumedAgentId"] == id.as_str());
     assert_eq!(value.unwrap()["tool_use_result"]["success"], true);
     assert_eq!(all(end).matches("<task-notification>").count(), 1, "{}", all(end));
     let told = last(&main[3]);
-    assert!(told.contains("The cellar is empty.") && told.contains("<tool-use-id>m1</tool-use-id>"), "{told}");
+    assert!(
+        told.contains("The cellar is empty.") && told.contains("<tool-use-id>m1</tool-use-id>"),
+        "{told}"
+    );
     // The task of that name is the one that goes on, not the one that was.
     assert!(answer(end, "o1").contains("The cellar is empty."), "{}", answer(end, "o1"));
     let agents = of_agents(&server);
@@ -94,9 +104,13 @@ fn a_message_to_an_agent_that_ended_takes_it_up_again_in_the_background() {
 fn an_agent_at_work_reads_its_messages_between_two_steps() {
     let gate = Gate::default();
     let server = FakeModel::answering(move |request| match (agent(request), steps(request)) {
-        (None, 0) => calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": true, "name": "eyes" }))]),
+        (None, 0) => {
+            calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": true, "name": "eyes" }))])
+        }
         (None, 1) => call("m1", "SendMessage", &letter("eyes", "And the cellar?")),
-        (None, 2) => call("a1", "Agent", &json!({ "description": "again", "prompt": "More.", "resume": "eyes" })),
+        (None, 2) => {
+            call("a1", "Agent", &json!({ "description": "again", "prompt": "More.", "resume": "eyes" }))
+        }
         (None, 3) => {
             gate.open();
             text("Waiting.")
@@ -123,15 +137,18 @@ fn an_agent_at_work_reads_its_messages_between_two_steps() {
 fn a_message_that_came_too_late_is_found_first() {
     let gate = Gate::default();
     let server = FakeModel::answering(move |request| match (agent(request), steps(request)) {
-        (None, 0) => {
-            calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": true, "name": "eyes", "max_turns": 1 }))])
-        }
+        (None, 0) => calls(
+            "Agent",
+            &[start("scout", "Look.", json!({ "run_in_background": true, "name": "eyes", "max_turns": 1 }))],
+        ),
         (None, 1) => call("m1", "SendMessage", &letter("eyes", "And the cellar?")),
         (None, 2) => {
             gate.open();
             text("Waiting.")
         }
-        (None, 3) => call("t2", "Agent", &json!({ "description": "again", "prompt": "Go on.", "resume": "eyes" })),
+        (None, 3) => {
+            call("t2", "Agent", &json!({ "description": "again", "prompt": "Go on.", "resume": "eyes" }))
+        }
         (None, _) => text("Done."),
         (Some(_), 0) => call("r1", "Read", &json!({ "file_path": "a.txt" })).behind(&gate),
         (Some(_), _) => text("The cellar is empty."),
@@ -158,14 +175,24 @@ fn an_agent_writes_to_main() {
     let main = of_main(&server);
     let agents = of_agents(&server);
     assert!(answer(&agents[1], "m1").contains("queued"), "{}", answer(&agents[1], "m1"));
-    assert_eq!(all(main.last().unwrap()).matches("I have begun.").count(), 1, "{}", all(main.last().unwrap()));
+    assert_eq!(
+        all(main.last().unwrap()).matches("I have begun.").count(),
+        1,
+        "{}",
+        all(main.last().unwrap())
+    );
 }
 
 #[test]
 fn whoever_is_not_there_cannot_be_written_to() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
-        (None, 0) => calls("SendMessage", &[letter("nobody", "Hello?"), letter("main", "Hello?"), json!({ "to": "x" })]),
-        (None, 1) => call("t4", "Agent", &json!({ "description": "again", "prompt": "More.", "resume": "a0" })),
+        (None, 0) => calls(
+            "SendMessage",
+            &[letter("nobody", "Hello?"), letter("main", "Hello?"), json!({ "to": "x" })],
+        ),
+        (None, 1) => {
+            call("t4", "Agent", &json!({ "description": "again", "prompt": "More.", "resume": "a0" }))
+        }
         (None, 2) => call("t5", "Agent", &start("Explore", "Look.", json!({ "name": "once" }))),
         (None, 3) => call("t6", "SendMessage", &letter("once", "More?")),
         (None, _) => text("Done."),
