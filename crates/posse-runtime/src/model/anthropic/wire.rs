@@ -51,7 +51,8 @@ pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<
     body.insert("model".into(), json!(model.strip_suffix(LONG_WINDOW).unwrap_or(model)));
     body.insert("max_tokens".into(), json!(max_tokens));
 
-    let left = MOST_BREAKPOINTS - used;
+    // One, whatever the messages take: agents and their forks send the same system prompt to the byte.
+    let left = (MOST_BREAKPOINTS - used).min(1);
     let (system, used) = system_of(system, left);
     if !system.is_empty() {
         body.insert("system".into(), Value::Array(system));
