@@ -21,6 +21,7 @@ use crate::sandbox::{LEAVE, Sandbox, asks_to_leave};
 use crate::tool::capture::{Capture, Spool, Stream};
 use crate::tool::{TaskKind, Tool, ToolCx, ToolOutput, lenient, schema};
 use crate::world::Env;
+use crate::world::process::Tree;
 
 /// Characters of output a model reads, unless `BASH_MAX_OUTPUT_LENGTH` says otherwise.
 const SHOWN: u64 = 30_000;
@@ -205,6 +206,20 @@ pub(super) fn shown(env: &Env) -> usize {
     usize::try_from(characters.min(SHOWN_AT_MOST)).unwrap_or(usize::MAX)
 }
 
+/// Who still runs. What holds a sandbox together takes a moment to end after the command in it has.
+async fn left_running(tree: &mut Tree, cx: &ToolCx) -> Vec<i32> {
+    const LOOKS: u32 = 20;
+    let mut left = tree.left().await;
+    for _ in 0..LOOKS {
+        if left.is_empty() || cx.sandbox.is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        left = tree.left().await;
+    }
+    left
+}
+
 async fn foreground(command: &str, shell: Shell, bounds: &Bounds<'_>, cx: &ToolCx) -> ToolOutput {
     let Shell { mut tree, mut pipes, last_folder } = shell;
     let path = cx.spool.join("output").join(format!("bash-{}.txt", cx.world.ids.hex16()));
@@ -215,7 +230,7 @@ async fn foreground(command: &str, shell: Shell, bounds: &Bounds<'_>, cx: &ToolC
     }
 
     let mut notes = Vec::new();
-    let left = tree.left().await;
+    let left = left_running(&mut tree, cx).await;
     if !left.is_empty() {
         let ids: Vec<String> = left.iter().map(ToString::to_string).collect();
         notes.push(format!("[Still running, until the session ends: {}]", ids.join(", ")));
