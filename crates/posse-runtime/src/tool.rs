@@ -11,6 +11,7 @@ mod deferred;
 mod files;
 mod inbox;
 mod lenient;
+mod schema;
 mod tasks;
 mod todos;
 
@@ -25,6 +26,7 @@ pub use context::{Cwd, ToolCx};
 pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};
 pub use inbox::Inbox;
+use schema::schema;
 pub use tasks::{Finished, Task, TaskKind, TaskState, TaskStatus, Tasks, Work};
 pub use todos::{Todo, TodoStatus, Todos};
 
@@ -143,38 +145,5 @@ impl<T: Tool> AnyTool for T {
                 Box::pin(std::future::ready(ToolOutput::error(text)))
             }
         }
-    }
-}
-
-/// The schema of an input, without what only documents need.
-fn schema<T: JsonSchema>() -> Value {
-    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.remove("title");
-    schema.remove("description");
-    schema.insert("additionalProperties".into(), Value::Bool(false));
-    let mut schema = schema.to_value();
-    drop_rust(&mut schema);
-    schema
-}
-
-/// Takes out what only Rust means: how wide a number is, and that what may be left out is `None` then.
-fn drop_rust(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.retain(|key, value| match (key.as_str(), value) {
-                ("default", Value::Null) => false,
-                ("format", Value::String(format)) => {
-                    !format.starts_with("uint") && !format.starts_with("int")
-                }
-                _ => true,
-            });
-            map.values_mut().for_each(drop_rust);
-        }
-        Value::Array(values) => values.iter_mut().for_each(drop_rust),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

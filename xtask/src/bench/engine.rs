@@ -12,6 +12,7 @@ const DRIVE: &str = include_str!("engine/drive.py");
 const FAKE_MODEL: &str = include_str!("engine/fake_model.py");
 
 const RUNS: u32 = 21;
+const CREW_RUNS: u32 = 7;
 const SEARCH_RUNS: u32 = 11;
 const PEER_RUNS: u32 = 7;
 const AGENTS: u32 = 1_000;
@@ -42,7 +43,21 @@ pub(super) fn run(shell: &mut Shell, posse: &Path, bench_dir: &Path) {
         empty.remove()?;
         measured
     });
+    crew(shell, &kitchen, posse);
     search(shell, &kitchen, posse, bench_dir);
+}
+
+fn crew(shell: &mut Shell, kitchen: &Kitchen, posse: &Path) {
+    let place = Place::outside_repositories();
+    let mut drive = kitchen.drive(shell, "crew", CREW_RUNS, posse);
+    drive.arg(place.project());
+    shell.timed("crew", "agents side by side and in the background, up to 1,000", || {
+        kitchen.prepare()?;
+        place.create()?;
+        let measured = succeed(&mut drive);
+        place.remove()?;
+        measured
+    });
 }
 
 fn search(shell: &mut Shell, kitchen: &Kitchen, posse: &Path, bench_dir: &Path) {

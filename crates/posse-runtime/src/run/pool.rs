@@ -75,8 +75,17 @@ impl ToolPool {
     /// A pool for an agent that may use everything: whatever it rarely needs waits until it is searched for, so that
     /// its first request is small.
     pub fn lean(tools: Vec<Arc<dyn AnyTool>>) -> Self {
-        const RARELY: [&str; 7] =
-            ["NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskStop", "WebSearch"];
+        const RARELY: [&str; 9] = [
+            "NotebookEdit",
+            "TaskCreate",
+            "TaskGet",
+            "TaskList",
+            "TaskOutput",
+            "TaskStop",
+            "TaskUpdate",
+            "TodoWrite",
+            "WebSearch",
+        ];
         let waits = |tool: &Arc<dyn AnyTool>| tool.can_wait() || RARELY.contains(&tool.name());
         Self::searched(tools, waits)
     }

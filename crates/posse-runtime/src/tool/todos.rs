@@ -21,11 +21,11 @@ pub enum TodoStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
-    /// What is to be done, as an order: "Run the tests".
+    /// As an order: "Run the tests"
     pub content: String,
-    /// How far it is.
+    #[allow(missing_docs)] // Its doc would be told to the model, which has the words.
     pub status: TodoStatus,
-    /// The same while it is being done: "Running the tests".
+    /// While it happens: "Running the tests"
     pub active_form: String,
 }
 

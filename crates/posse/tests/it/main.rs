@@ -1,6 +1,7 @@
 //! The one end-to-end binary: posse as a user runs it, in a world of its own.
 
 mod agents;
+mod bytes;
 mod config;
 #[cfg(target_os = "linux")]
 mod confined;

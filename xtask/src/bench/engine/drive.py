@@ -1,4 +1,5 @@
 # Usage: drive.py own    RUNS BASE POSSE PROJECT THOUSAND
+#        drive.py crew   RUNS BASE POSSE PROJECT
 #        drive.py search RUNS BASE POSSE TREE RG PATTERN GLOB MARK
 #        drive.py peers  RUNS BASE POSSE PROJECT PEERS
 # Runs programs against the fake model beside this file, one at a time and taking turns, and prints the CPU time and
@@ -11,6 +12,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 60
+CREW_LIMIT = 300
 TURNS = 20
 NOTES = "notes"
 UNIT = 1 if sys.platform == "darwin" else 1024
@@ -42,8 +44,8 @@ class Model:
     def ask(self, command):
         os.write(self.commands, json.dumps(command).encode() + b"\n")
 
-    def start(self, calls, hold):
-        self.ask({"plan": {"calls": calls, "hold": hold}})
+    def start(self, plan):
+        self.ask({"plan": plan})
         while "ready" not in self.hear():
             pass
 
@@ -73,6 +75,7 @@ class Result:
     def __init__(self, usage, wall, report):
         self.cpu, self.peak, self.wall = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * UNIT, wall
         self.bytes, self.gaps, self.requests = report["first_bytes"], report["gaps"], report["requests"]
+        self.ended, self.starts = report.get("ended", 0), report.get("starts", [])
 
 
 def spawn(argv, env, cwd, complaint="/dev/null"):
@@ -100,11 +103,20 @@ def too_long(*_):
 
 def run(program, cwd, calls, hold=False):
     """One run. With hold it is killed the moment its first request has arrived, which gives the cost up to there."""
-    model.start(calls, hold)
+    result = attempt(program, cwd, {"calls": calls, "hold": hold}, LIMIT)
+    if not hold and result.requests != len(calls) + 1:
+        raise Undrivable(f"{result.requests} requests where {len(calls) + 1} were due")
+    return result
+
+
+def attempt(program, cwd, plan, limit):
+    """One run with the model following this plan."""
+    hold = plan["hold"]
+    model.start(plan)
     complaint = os.path.join(base, "complaint.txt")
     start = time.perf_counter()
     pid = spawn(program.argv, program.env(), cwd, complaint)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, limit)
     try:
         if hold:
             model.hear()
@@ -113,7 +125,7 @@ def run(program, cwd, calls, hold=False):
     except TimeoutError:
         end(pid)
         os.wait4(pid, 0)
-        raise Undrivable(f"not done after {LIMIT} s; {last_words(complaint)}") from None
+        raise Undrivable(f"not done after {limit} s; {last_words(complaint)}") from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     wall = time.perf_counter() - start
@@ -125,8 +137,6 @@ def run(program, cwd, calls, hold=False):
     # A fast answer that left the work out is no answer.
     if report["problem"]:
         raise Undrivable(report["problem"])
-    if not hold and report["requests"] != len(calls) + 1:
-        raise Undrivable(f"{report['requests']} requests where {len(calls) + 1} were due")
     return Result(usage, wall, report)
 
 
@@ -222,6 +232,43 @@ def own(posse, project, thousand):
     late = sorted(between)[len(between) * 95 // 100]
     print(f"    between a reply and the next request, the tool included: {ms(median(between))}, "
           f"95 % within {ms(late)} ({len(between)} replies)")
+
+
+def crew(posse, project):
+    posse = posse_at(posse)
+    write_notes(project)
+    three = reading(posse, project)[:3]
+
+    def with_agents(waves, background, calls):
+        plan = {"calls": calls, "hold": False, "waves": waves, "background": background}
+        result = attempt(posse, project, plan, CREW_LIMIT)
+        if result.ended != sum(waves):
+            raise Undrivable(f"{result.ended} of {sum(waves)} agents came to their end")
+        return result
+
+    with_agents([1], False, three)
+    print(f"    medians of {runs} runs; peak memory is the highest, floor {mb(floor())}; agents read three files each")
+    print(f"    {'':<28}{'user+sys':>12}{'wall':>12}{'peak memory':>14}{'requests':>10}")
+
+    def row(name, results):
+        wall = median(result.wall for result in results)
+        print(f"    {name:<28}{ms(cpu(results)):>12}{ms(wall):>12}{mb(peak(results)):>14}{results[0].requests:>10,}")
+
+    row("32 at once", [with_agents([32], False, three) for _ in range(runs)])
+    for count in (10, 100, 1000):
+        # A thousand take long enough to be one good sample.
+        times = runs if count < 1000 else max(1, runs // 7)
+        row(f"{count:,} in the background", [with_agents([count], True, three) for _ in range(times)])
+    alone = [with_agents([1] * TURNS, False, []) for _ in range(runs)]
+    told("from the reply with the call to the agent's first request", [s for one in alone for s in one.starts])
+    spawned = [with_agents([1] * 100, True, []) for _ in range(runs)]
+    told("from a call in the background to its answer", gaps(spawned))
+
+
+def told(what, times):
+    times = sorted(times)
+    part = lambda percent: ms(times[min(len(times) - 1, len(times) * percent // 100)])
+    print(f"    {what}: {part(50)}, 95 % within {part(95)}, 99 % within {part(99)} ({len(times)} times)")
 
 
 def search(posse, tree, rg, pattern, glob, mark):
@@ -340,6 +387,6 @@ what, runs, base = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 signal.signal(signal.SIGALRM, too_long)
 model = Model()
 try:
-    {"own": own, "search": search, "peers": peers}[what](*sys.argv[4:])
+    {"own": own, "crew": crew, "search": search, "peers": peers}[what](*sys.argv[4:])
 except Undrivable as why:
     sys.exit(f"    posse could not be driven: {why}")

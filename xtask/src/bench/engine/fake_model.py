@@ -6,7 +6,10 @@
 #
 #   {"plan": {"calls": [[TOOL, INPUT, MARK]...], "hold": BOOL}}   what to answer from now on: one call per reply, then
 #                         a text. MARK must be in the tool's result. With hold, the first request gets no answer.
-#   {"report": true}      asks for {"requests": N, "first_bytes": N, "gaps": [SECONDS...], "problem": TEXT or null}
+#                         With "waves": [N...] and "background": BOOL, the main conversation starts so many agents in
+#                         each reply, and CALLS are what each agent does. An agent's requests say whose they are.
+#   {"report": true}      asks for {"requests": N, "first_bytes": N, "gaps": [SECONDS...], "problem": TEXT or null,
+#                         "ended": N agents, "starts": [SECONDS from the call to an agent's first request...]}
 #   {"port": N}           the first event
 #   {"request": N}        the first request of the plan has arrived, N bytes of body
 import json
@@ -15,8 +18,9 @@ import sys
 import threading
 import time
 
-# A program in a loop is stopped here and not by the clock.
+# A program in a loop is stopped here and not by the clock; each agent that is asked for may ask as often again.
 MAX_REQUESTS = 200
+PER_AGENT = 10
 MAX_BODY = 64 << 20
 CALL = "toolu_fake%02d"
 
@@ -24,12 +28,15 @@ CALL = "toolu_fake%02d"
 class Plan:
     """One script and what became of it."""
 
-    def __init__(self, calls, hold):
+    def __init__(self, calls, hold, waves=(), background=False):
         self.calls, self.hold = calls, hold
+        self.waves, self.background = waves, background
+        self.most = MAX_REQUESTS + PER_AGENT * sum(waves)
+        self.agents, self.ended, self.starts = {}, 0, []
         self.lock = threading.Lock()
         self.requests = self.first_bytes = self.others = 0
         self.gaps = []
-        self.sent = None
+        self.sent = self.sent_last = None
         self.problem = None
 
     def arrived(self, at, size):
@@ -46,10 +53,39 @@ class Plan:
     def too_many(self):
         with self.lock:
             self.others += 1
-            return self.others > MAX_REQUESTS
+            return self.others > self.most
 
     def complain(self, problem):
         self.problem = self.problem or problem
+
+    def agent_arrived(self, agent, at):
+        """Notes a request of an agent."""
+        with self.lock:
+            self.requests += 1
+            if agent not in self.agents:
+                self.agents[agent] = 0
+                if self.sent_last is not None:
+                    self.starts.append(at - self.sent_last)
+            self.agents[agent] += 1
+
+    def agent_calls(self, results):
+        """What an agent does after these results; nothing is its end."""
+        call = self.next_call(results)
+        if call is None:
+            with self.lock:
+                self.ended += 1
+        return [call] if call else []
+
+    def wave(self, results):
+        """The agents that follow these results, or nothing."""
+        done, due = len(results), 0
+        for count in self.waves:
+            if due == done:
+                how = {"description": "Read notes", "prompt": "Read the notes.", "subagent_type": "general-purpose"}
+                how["run_in_background"] = self.background
+                return [(CALL % (done + number), "Agent", how) for number in range(count)]
+            due += count
+        return []
 
     def next_call(self, results):
         """The call that follows these results, or nothing."""
@@ -83,34 +119,33 @@ class Messages:
         blocks = [b for m in body.get("messages", []) if isinstance(m.get("content"), list) for b in m["content"]]
         return [text_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
 
-    def message(body, call):
-        content = {"type": "text", "text": "Done."}
-        if call:
-            content = {"type": "tool_use", "id": call[0], "name": call[1], "input": call[2]}
+    def message(body, calls):
+        content = [{"type": "tool_use", "id": id, "name": name, "input": input} for id, name, input in calls]
+        content = content or [{"type": "text", "text": "Done."}]
         return {
             "id": "msg_fake",
             "type": "message",
             "role": "assistant",
             "model": body.get("model", "fake"),
-            "content": [content],
-            "stop_reason": "tool_use" if call else "end_turn",
+            "content": content,
+            "stop_reason": "tool_use" if calls else "end_turn",
             "stop_sequence": None,
             "usage": {"input_tokens": 100, "output_tokens": 10},
         }
 
-    def events(body, call):
-        message = Messages.message(body, call)
-        block = message["content"][0]
-        empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block.get("text")}
-        if call:
-            empty = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(call[2])}
+    def events(body, calls):
+        message = Messages.message(body, calls)
         end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
         start = {**message, "content": [], "stop_reason": None}
         yield {"type": "message_start", "message": start}
-        yield {"type": "content_block_start", "index": 0, "content_block": empty}
-        yield {"type": "content_block_delta", "index": 0, "delta": delta}
-        yield {"type": "content_block_stop", "index": 0}
+        for index, block in enumerate(message["content"]):
+            empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block.get("text")}
+            if calls:
+                empty = {**block, "input": {}}
+                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+            yield {"type": "content_block_start", "index": index, "content_block": empty}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+            yield {"type": "content_block_stop", "index": index}
         yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": 10}}
         yield {"type": "message_stop"}
 
@@ -122,24 +157,24 @@ class Responses:
         items = body.get("input", [])
         return [text_of(item.get("output")) for item in items if item.get("type") == "function_call_output"]
 
-    def message(body, call):
+    def message(body, calls):
         words = [{"type": "output_text", "text": "Done.", "annotations": []}]
         item = {"type": "message", "id": "msg_fake", "role": "assistant", "status": "completed", "content": words}
-        if call:
-            arguments = {"call_id": call[0], "name": call[1], "arguments": json.dumps(call[2])}
-            item = {"type": "function_call", "id": "fc_" + call[0], "status": "completed", **arguments}
+        for id, name, input in calls:
+            arguments = {"call_id": id, "name": name, "arguments": json.dumps(input)}
+            item = {"type": "function_call", "id": "fc_" + id, "status": "completed", **arguments}
         usage = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         whole = {"id": "resp_fake", "object": "response", "status": "completed", "output": [item], "usage": usage}
         return {**whole, "model": body.get("model", "fake"), "created_at": 0}
 
-    def events(body, call):
-        whole = Responses.message(body, call)
+    def events(body, calls):
+        whole = Responses.message(body, calls)
         [item] = whole["output"]
         started = {**whole, "status": "in_progress", "output": [], "usage": None}
         yield {"type": "response.created", "response": started}
         yield {"type": "response.output_item.added", "output_index": 0, "item": item}
-        if not call:
+        if not calls:
             place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
             yield {"type": "response.output_text.delta", "delta": "Done.", **place}
         yield {"type": "response.output_item.done", "output_index": 0, "item": item}
@@ -161,11 +196,11 @@ def as_stream(events):
     return head.encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text)
 
 
-def answer(method, path, raw, at):
+def answer(method, path, raw, at, agent):
     """The whole reply, and whether it belongs to the conversation; None stands for no reply at all."""
     now = plan
     if now.too_many():
-        now.complain(f"more than {MAX_REQUESTS} requests")
+        now.complain(f"more than {now.most} requests")
         return as_json({"type": "error", "error": {"type": "invalid_request_error", "message": "enough"}},
                        "400 Bad Request"), False
     if method != "POST":
@@ -177,15 +212,19 @@ def answer(method, path, raw, at):
         return as_json({}), False
     body = json.loads(raw)
     # Titles, summaries and the like are asked for without tools; they are answered and not measured.
-    main = bool(body.get("tools"))
-    call = None
+    main = bool(body.get("tools")) and not agent
+    calls = []
     if main:
         if now.arrived(at, len(raw)):
             say({"request": len(raw)})
         if now.hold:
             return None, True
-        call = now.next_call(api.results(body))
-    reply = as_stream(api.events(body, call)) if body.get("stream") else as_json(api.message(body, call))
+        results = api.results(body)
+        calls = now.wave(results) if now.waves else [call for call in [now.next_call(results)] if call]
+    elif agent:
+        now.agent_arrived(agent, at)
+        calls = now.agent_calls(api.results(body))
+    reply = as_stream(api.events(body, calls)) if body.get("stream") else as_json(api.message(body, calls))
     return reply, main
 
 
@@ -231,14 +270,14 @@ class Connection(threading.Thread):
         body = self.body(headers)
         at = time.perf_counter()
         now = plan
-        reply, main = answer(method, path.partition("?")[0], body, at)
+        reply, main = answer(method, path.partition("?")[0], body, at, headers.get("x-claude-code-agent-id"))
         if reply is None:
             return
         if method == "HEAD":
             reply = reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         # Before and not after: on another connection the next request could be here before we are back.
         if main:
-            now.sent = time.perf_counter()
+            now.sent = now.sent_last = time.perf_counter()
         self.peer.sendall(reply)
 
     def run(self):
@@ -261,7 +300,7 @@ def accept(listener):
 
 def main():
     global plan
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     threading.Thread(target=accept, args=[listener], daemon=True).start()
     say({"port": listener.getsockname()[1]})
     for line in sys.stdin:
@@ -271,7 +310,8 @@ def main():
             say({"ready": True})
         else:
             now = plan
-            say({"requests": now.requests, "first_bytes": now.first_bytes, "gaps": now.gaps, "problem": now.problem})
+            told = {"requests": now.requests, "first_bytes": now.first_bytes, "gaps": now.gaps, "problem": now.problem}
+            say({**told, "ended": now.ended, "starts": now.starts})
 
 
 main()

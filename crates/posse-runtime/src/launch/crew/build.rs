@@ -74,7 +74,9 @@ impl Crew {
         let hooks = self.hooks_of(caller, spec, &id, &mode);
         let (client, model_id) = self.model_of(caller, &spec.model.value);
         let window = price::context_window(&spec.model.value);
-        let explicit = definition.tools.as_ref().is_some_and(|list| !list.is_empty());
+        let explicit = definition.tools.as_ref().is_some_and(|list| {
+            !list.is_empty() && !list.iter().any(|entry| entry.pattern == posse_core::tools::ToolPattern::All)
+        });
         let pool = self.pool(&capability, &mode, confinement.sandbox.as_deref(), explicit, window);
         let guard = Guard {
             authority,

@@ -40,22 +40,17 @@ const SILENT: &[&str] = &[
 const INTERRUPTED: &str = "[The user interrupted the command before it was done]";
 
 const DESCRIPTION: &str = "\
-Runs a command in bash and returns its output (stdout and stderr as they came) and, if it failed, its exit code.
-
-- The working directory carries over to the next call; variables, functions and options do not. Prefer absolute paths \
-to `cd`.
-- Quote paths that contain spaces: `cd \"/my dir\"`.
-- Chain with `&&` what depends on what came before, with `;` what runs regardless. Independent commands are separate \
-calls in one message.
-- There is no terminal and no input: pass `-y`, `--no-pager`, `-m` and the like; nothing interactive works.
-- Files are read, written, changed and searched with the tools made for that, not with cat, sed, echo, find or grep.
-- `timeout` is in milliseconds: 120000 unless told, 600000 at most. Servers, watchers and whatever takes longer get \
-`run_in_background`: the call answers at once, TaskOutput reads what the command prints, TaskStop ends it. No `&` then.
-- Long output is shortened in the middle; the whole is in the file that is named.
-
-Git: commit only when asked to, and only what belongs to the change; look at `git status` and `git diff` first, pass \
-the message as a heredoc.
-Never force-push, reset, amend what is pushed, skip hooks or change the configuration unless told to.";
+Runs a bash command; returns its output (stdout and stderr as they came) and, if it failed, the exit code.
+- The working directory carries over to the next call; variables and functions do not. Prefer absolute paths to `cd`; \
+quote paths with spaces.
+- Chain dependent commands with `&&`; independent ones are separate calls in one message.
+- No terminal, no input: pass `-y`, `--no-pager` and the like.
+- Read, write, change and search files with the tools for that, not cat, sed, echo, find or grep.
+- Servers and whatever takes over 10 minutes: `run_in_background`, without `&`. TaskOutput reads the output, TaskStop \
+ends it.
+- Long output is cut in the middle; the whole is in the file that is named.
+- Git: commit only when asked, only what belongs to the change, after `git status` and `git diff`; message by heredoc. \
+Unless told, never force-push, reset, amend what is pushed, skip hooks or change the configuration.";
 
 /// The tool.
 #[derive(Debug)]
@@ -84,17 +79,15 @@ impl Bash {
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Input {
-    /// The command.
     command: String,
-    /// Milliseconds after which it is stopped, at most 600000.
+    /// Milliseconds (default 120000, at most 600000)
     #[serde(default, deserialize_with = "lenient::number")]
     #[schemars(with = "u64")]
     timeout: Option<u64>,
-    /// What it does, in five to ten words.
+    /// What it does, in 5 to 10 words
     #[serde(default)]
     #[schemars(with = "String")]
     description: Option<String>,
-    /// Start it and answer at once.
     #[serde(default, deserialize_with = "lenient::switch")]
     #[schemars(with = "bool")]
     run_in_background: Option<bool>,

@@ -23,14 +23,11 @@ pub(super) struct Edit;
 /// Its input.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Input {
-    /// The file to change, absolute or from the working directory
     #[serde(alias = "path")]
     file_path: String,
-    /// The text to replace, exactly as it stands in the file; empty to create a file
     old_string: String,
-    /// The text to put in its place; must differ from old_string
     new_string: String,
-    /// Replace every occurrence of old_string, not just the only one
+    /// Every occurrence
     #[serde(default, deserialize_with = "lenient::flag")]
     replace_all: bool,
 }
@@ -40,12 +37,10 @@ impl Tool for Edit {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Replaces a text in a file. The file must have been read with Read in this session and be unchanged since. \
-         old_string must be what the file holds, with the same indentation and without the line number and tab that \
-         Read puts before each line. It must occur exactly once: add lines around it until it does, or set replace_all \
-         to change every occurrence, for example to rename something. Line ends of the file (LF or CRLF) are kept; \
-         write plain line breaks. An empty old_string creates a new file with new_string as its content. Not for \
-         Jupyter notebooks: use NotebookEdit."
+        "Replaces text in a file that was read with Read in this session and is unchanged since. old_string must be \
+         the file's exact text, indentation included, without Read's line numbers, and occur once: add lines around \
+         it, or set replace_all. Line ends (LF or CRLF) are kept; write plain line breaks. An empty old_string creates \
+         a file. Notebooks: NotebookEdit."
             .to_owned()
     }
 

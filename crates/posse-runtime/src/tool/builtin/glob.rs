@@ -30,9 +30,9 @@ const MAGIC: &[char] = &['*', '?', '[', '{', '\\'];
 /// A call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GlobInput {
-    /// The glob: `**/*.rs`, `src/**/*.{ts,tsx}`, `/etc/*.conf`. Without a slash it matches names at any depth.
+    /// `src/**/*.{ts,tsx}`; without a slash it matches names at any depth
     pattern: String,
-    /// Folder to search in; the working directory if left out.
+    /// Folder; default: the working directory
     path: Option<String>,
 }
 
@@ -45,11 +45,8 @@ impl Tool for Glob {
     type Input = GlobInput;
 
     fn description(&self) -> String {
-        "Finds files by their names, fast in trees of any size.\n\
-         - Globs such as `**/*.js` or `src/**/*.{ts,tsx}`; a pattern without a slash matches names at any depth.\n\
-         - Answers with paths, the most recently changed first, at most 100.\n\
-         - Includes hidden files and files that git ignores; `.git` and `node_modules` only if the pattern names them.\n\
-         To search in files use Grep. For an open-ended search that takes many rounds, hand it to an agent."
+        "Finds files by name: at most 100 paths, newest first. Hidden and git-ignored files are included; `.git` and \
+         `node_modules` only if the pattern names them. To search in files use Grep."
             .into()
     }
 

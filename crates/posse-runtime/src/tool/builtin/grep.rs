@@ -46,42 +46,42 @@ pub enum OutputMode {
 /// A call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GrepInput {
-    /// Regular expression in ripgrep's (Rust's) syntax; literal braces are escaped: `interface\{\}`.
+    /// Rust regex; escape literal braces: `interface\{\}`
     pattern: String,
-    /// File or folder to search; the working directory if left out.
+    /// File or folder; default: the working directory
     path: Option<String>,
-    /// Only files that match this glob, such as `*.js` or `*.{ts,tsx}`; `!*.min.js` leaves out.
+    /// Only these files: `*.{ts,tsx}`; `!*.min.js` leaves out
     glob: Option<String>,
-    /// Only files of this type, such as `js`, `py`, `rust`.
+    /// File type: `js`, `py`, `rust`
     #[serde(rename = "type")]
     file_type: Option<String>,
-    /// `files_with_matches` (default): paths; `content`: the lines; `count`: matches per file.
+    /// files_with_matches (default): paths, newest first; content: lines; count: per file
     output_mode: Option<OutputMode>,
-    /// Lines shown after each match; content mode only, as are the next four.
+    /// Lines after a match (content only, as are -B, -C, -n)
     #[serde(rename = "-A", default, deserialize_with = "lenient::number")]
     after: Option<u64>,
-    /// Lines shown before each match.
+    /// Lines before
     #[serde(rename = "-B", default, deserialize_with = "lenient::number")]
     before: Option<u64>,
-    /// Lines shown before and after each match.
+    /// Lines before and after
     #[serde(rename = "-C", default, deserialize_with = "lenient::number")]
     around: Option<u64>,
-    /// The same as `-C`.
+    /// Same as -C
     #[serde(default, deserialize_with = "lenient::number")]
     context: Option<u64>,
-    /// Line numbers; on unless false.
+    /// Line numbers, default true
     #[serde(rename = "-n", default, deserialize_with = "lenient::switch")]
     numbers: Option<bool>,
-    /// Upper and lower case are the same.
+    /// Ignore case
     #[serde(rename = "-i", default, deserialize_with = "lenient::switch")]
     ignore_case: Option<bool>,
-    /// Matches may span lines, and `.` matches line breaks.
+    /// `.` matches line breaks too
     #[serde(default, deserialize_with = "lenient::switch")]
     multiline: Option<bool>,
-    /// Show only the first so many lines or files (default 250; 0 for all).
+    /// Most lines or files (default 250; 0: all)
     #[serde(default, deserialize_with = "lenient::number")]
     head_limit: Option<u64>,
-    /// Skip so many lines or files first, to see more of a long result.
+    /// Skip so many first
     #[serde(default, deserialize_with = "lenient::number")]
     offset: Option<u64>,
 }
@@ -95,15 +95,8 @@ impl Tool for Grep {
     type Input = GrepInput;
 
     fn description(&self) -> String {
-        "Searches file contents with ripgrep's engine. Use it for every search in files; running grep or rg in Bash \
-         is slower and harder to read.\n\
-         - Regular expressions (`log.*Error`, `fn\\s+\\w+`); escape literal braces: `interface\\{\\}` finds \
-         `interface{}`.\n\
-         - Narrow by `path`, `glob` or `type`. Files that git ignores and binary files are left out, hidden files \
-         are not.\n\
-         - `output_mode`: files_with_matches lists files, newest first; content shows lines; count counts.\n\
-         - A match stays within one line unless `multiline` is true.\n\
-         For an open-ended search that takes many rounds, hand it to an agent."
+        "Searches in files with ripgrep's engine; use it instead of grep or rg in Bash. Files that git ignores and \
+         binary files are left out, hidden files are not. A match stays within a line unless `multiline`."
             .into()
     }
 

@@ -24,17 +24,13 @@ pub(super) struct NotebookEdit;
 /// Its input.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Input {
-    /// The notebook (.ipynb), absolute or from the working directory
     notebook_path: String,
-    /// The cell, by the id that Read shows; with insert, the cell before the new one (left out: it comes first)
+    /// As Read shows it; insert without it puts the cell first
     #[serde(default, deserialize_with = "lenient::text")]
     cell_id: Option<String>,
-    /// The new source of the cell; ignored when deleting
     new_source: String,
-    /// What the cell is to be; needed to insert, otherwise it stays what it is
     #[serde(default)]
     cell_type: Option<CellType>,
-    /// replace (if left out), insert or delete
     #[serde(default)]
     edit_mode: Option<Mode>,
 }
@@ -83,10 +79,9 @@ impl Tool for NotebookEdit {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Changes one cell of a Jupyter notebook (.ipynb). The notebook must have been read with Read in this session \
-         and be unchanged since; Read shows the ids of the cells. edit_mode replace puts new_source in the place of the \
-         cell's whole source and clears its outputs, insert adds a cell after cell_id (or as the first one) and needs \
-         cell_type, delete removes the cell. Nothing is executed."
+        "Changes a cell of a Jupyter notebook that was read with Read in this session and is unchanged since. replace \
+         (default) sets the cell's whole source and clears its outputs, insert adds a cell after cell_id and needs \
+         cell_type, delete removes it. Nothing is executed."
             .to_owned()
     }
 

@@ -25,16 +25,15 @@ pub(super) struct Read;
 /// Its input.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Input {
-    /// The file to read, absolute or from the working directory
     #[serde(alias = "path")]
     file_path: String,
-    /// The line to start at, from 1; in a notebook, the cell
+    /// First line (or cell), from 1
     #[serde(default, deserialize_with = "lenient::number")]
     offset: Option<u64>,
-    /// How many lines to read (2000 if left out); in a notebook, cells
+    /// How many lines (or cells)
     #[serde(default, deserialize_with = "lenient::number")]
     limit: Option<u64>,
-    /// Pages of a PDF, such as "3" or "1-5", at most 20 per call
+    /// Of a PDF: "3" or "1-5", at most 20
     #[serde(default, deserialize_with = "lenient::text")]
     pages: Option<String>,
 }
@@ -64,12 +63,10 @@ impl Tool for Read {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Reads a file. Text is shown as `cat -n` shows it: line number, tab, line. Without offset and limit it is the \
-         first 2000 lines; lines over 2000 characters are cut, and more than about 100 KB at once is refused: read a \
-         part, or search with Grep. Images (png, jpg, gif, webp) are shown as images, PDFs as documents (say which \
-         pages if there are more than 10), Jupyter notebooks as cells with their outputs. Directories cannot be read: \
-         use ls in Bash, or Glob. A file must be read before Edit or Write may change it. Files you are going to need \
-         together are best read with several calls at once; a file that turns out not to exist does no harm."
+        "Reads a file. Text comes as line number, tab, line: the first 2000 lines unless offset and limit say \
+         otherwise; longer lines than 2000 characters are cut, more than about 100 KB at once is refused. Also shows \
+         images, PDFs (name the pages if more than 10) and notebooks with their outputs. Not for directories. Read a \
+         file before you Edit or Write it; read files you need together in one message."
             .to_owned()
     }
 

@@ -80,14 +80,13 @@ fn on(list: &List) -> [Arc<dyn AnyTool>; 4] {
 /// A call of TaskCreate.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TaskCreateInput {
-    /// The task in a few words, as an order: "Fix the login".
+    /// As an order: "Fix the login"
     subject: String,
-    /// What exactly is to be done, and when it is done.
+    /// What to do, and when it is done
     description: String,
-    /// The subject while it happens: "Fixing the login".
+    /// While it happens: "Fixing the login"
     #[serde(rename = "activeForm")]
     active_form: Option<String>,
-    /// Anything else to keep with it.
     metadata: Option<Map<String, Value>>,
 }
 
@@ -100,11 +99,8 @@ impl Tool for TaskCreate {
     type Input = TaskCreateInput;
 
     fn description(&self) -> String {
-        "Adds a task to the task list. Use the list for work of three or more steps, or when the user gives you \
-         several things to do; not for a single simple task.\n\
-         - Write subject and description so that another agent could do the task.\n\
-         - New tasks are pending and belong to nobody. Look at TaskList first, so that nothing is there twice; set \
-         dependencies with TaskUpdate afterwards."
+        "Adds a task to the list, for work of three or more steps. Write it so that another agent could do it. See \
+         TaskList first; TaskUpdate sets dependencies."
             .into()
     }
 
@@ -133,7 +129,6 @@ impl Tool for TaskCreate {
 /// A call of TaskGet.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TaskGetInput {
-    /// The id of the task.
     #[serde(rename = "taskId", deserialize_with = "lenient::id")]
     task_id: String,
 }
@@ -147,8 +142,8 @@ impl Tool for TaskGet {
     type Input = TaskGetInput;
 
     fn description(&self) -> String {
-        "Shows one task of the task list with its description, its owner, and what it waits for and holds up. Read it \
-         before you begin with a task: its blockers must be completed."
+        "Shows a task with its description, owner and dependencies. Read it before you begin: what blocks it must be \
+         completed."
             .into()
     }
 
@@ -212,9 +207,8 @@ impl Tool for TaskList {
     type Input = TaskListInput;
 
     fn description(&self) -> String {
-        "Lists the tasks of the task list: id, status, subject, owner, and what each still waits for. Use it to see \
-         what is free to be begun (pending, without an owner, not blocked), lowest id first, and after completing a \
-         task to see what that made free."
+        "Lists the tasks with status, owner and what each waits for. Begin with what is pending, unowned and not \
+         blocked, lowest id first."
             .into()
     }
 
@@ -291,26 +285,22 @@ impl NewStatus {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskUpdateInput {
-    /// The id of the task.
     #[serde(deserialize_with = "lenient::id")]
     task_id: String,
-    /// A new subject.
     subject: Option<String>,
-    /// A new description.
     description: Option<String>,
-    /// A new text for while it happens.
     active_form: Option<String>,
-    /// A new status; `deleted` removes the task for good.
+    /// `deleted` removes it for good
     status: Option<NewStatus>,
-    /// Tasks that cannot begin before this one is completed.
+    /// Tasks that wait for this one
     #[serde(default, deserialize_with = "lenient::ids")]
     add_blocks: Vec<String>,
-    /// Tasks that must be completed before this one can begin.
+    /// Tasks to complete first
     #[serde(default, deserialize_with = "lenient::ids")]
     add_blocked_by: Vec<String>,
-    /// Who does it; an empty name frees it.
+    /// Empty frees it
     owner: Option<String>,
-    /// Keys to add; those set to null are removed.
+    /// Keys to add; null removes one
     metadata: Option<Map<String, Value>>,
 }
 
@@ -323,11 +313,8 @@ impl Tool for TaskUpdate {
     type Input = TaskUpdateInput;
 
     fn description(&self) -> String {
-        "Changes a task of the task list: its status, text, owner or dependencies.\n\
-         - Set in_progress before you begin with a task, and completed as soon as it is really done: not while tests \
-         fail or parts are missing. If you are stuck, leave it in progress and add a task for what is in the way.\n\
-         - `deleted` removes a task that is no longer needed, with every mention of it.\n\
-         - `addBlockedBy` says what must be completed first, `addBlocks` what waits for this one."
+        "Changes a task. Set in_progress before you begin, completed once really done: not while tests fail or parts \
+         are missing. If stuck, leave it and add a task for what is in the way."
             .into()
     }
 

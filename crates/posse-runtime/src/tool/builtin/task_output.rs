@@ -20,14 +20,13 @@ pub struct TaskOutput;
 /// Which task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Input {
-    /// The ID of the task.
     #[serde(alias = "bash_id", alias = "shell_id")]
     task_id: String,
-    /// Wait for it to end; true unless told.
+    /// Wait for its end; default true
     #[serde(default, deserialize_with = "lenient::switch")]
     #[schemars(with = "bool")]
     block: Option<bool>,
-    /// Milliseconds to wait: 30000 unless told, 600000 at most.
+    /// Milliseconds to wait (default 30000, at most 600000)
     #[serde(default, deserialize_with = "lenient::number")]
     #[schemars(with = "u64")]
     timeout: Option<u64>,
@@ -38,9 +37,8 @@ impl Tool for TaskOutput {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Returns what a background task has printed so far, its status (running, completed, failed, killed) and its \
-         exit code. By default it waits for the task to end; with `block: false` it answers at once. You are told when \
-         a task ends, so there is no need to ask again and again."
+        "Returns a background task's output so far, status (running, completed, failed, killed) and exit code. You are \
+         told when a task ends; do not ask again and again."
             .to_owned()
     }
 

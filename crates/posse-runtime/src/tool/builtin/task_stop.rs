@@ -14,7 +14,6 @@ pub struct TaskStop;
 /// Which task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Input {
-    /// The ID of the task.
     #[serde(alias = "shell_id")]
     task_id: String,
 }
@@ -24,8 +23,7 @@ impl Tool for TaskStop {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Stops a background task and everything it started. What it has printed stays in its output file."
-            .to_owned()
+        "Stops a background task and everything it started; its output file stays.".to_owned()
     }
 
     fn runs_alone(&self, _input: &Input) -> bool {

@@ -9,7 +9,6 @@ use crate::tool::{Todo, TodoStatus, Tool, ToolCx, ToolOutput};
 /// A call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoWriteInput {
-    /// The whole list; it takes the place of the old one.
     todos: Vec<Todo>,
 }
 
@@ -22,13 +21,9 @@ impl Tool for TodoWrite {
     type Input = TodoWriteInput;
 
     fn description(&self) -> String {
-        "Keeps the to-do list of this session, which the user sees. Use it for work of three or more steps, or when \
-         the user asks for several things; not for a single simple task.\n\
-         - Every call gives the whole list.\n\
-         - Set an item to in_progress before you begin with it, one at a time, and to completed as soon as it is \
-         really done: not while tests fail or parts are missing.\n\
-         - Add what you discover on the way, remove what is no longer needed.\n\
-         - `content` is an order (\"Fix the login\"), `activeForm` the same while it happens (\"Fixing the login\")."
+        "Keeps the to-do list the user sees, for work of three or more steps. Every call gives the whole list. Set an \
+         item to in_progress before you begin it, one at a time, and to completed once really done: not while tests \
+         fail or parts are missing. Add what you discover, remove what is not needed."
             .into()
     }
 

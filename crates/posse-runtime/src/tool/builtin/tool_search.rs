@@ -14,9 +14,9 @@ const DEFAULT_RESULTS: u64 = 5;
 /// A call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ToolSearchInput {
-    /// `select:Name,Other` for tools by name, or keywords; `+word` must be in the name.
+    /// `select:Name,Other`, or keywords; `+word` must be in the name
     query: String,
-    /// Most tools to return (default 5).
+    /// Default 5
     #[serde(default, deserialize_with = "lenient::number")]
     max_results: Option<u64>,
 }
@@ -40,18 +40,13 @@ impl Tool for ToolSearch {
 
     fn description(&self) -> String {
         let mut text = String::from(
-            "Loads tools that are known by name only. Until a tool is loaded it has no parameters and cannot be called; \
-         once its definition stands in the answer, it can be called like any other.\n\
-         Queries:\n\
-         - `select:Read,Edit`: exactly these tools\n\
-         - `notebook jupyter`: keywords, the best matches first\n\
-         - `+slack send`: the name must contain \"slack\", ranked by the other words",
+            "Loads tools that are known by name only; once its definition stands in the answer, a tool can be called.",
         );
         // All of them, also those that are loaded: the text must not change from request to request, or nothing of
         // it can be cached.
         let names: Vec<String> = self.deferred.specs().iter().map(|spec| spec.name.to_string()).collect();
         if !names.is_empty() {
-            text.push_str(&format!("\nTools that can be loaded:\n{}", names.join("\n")));
+            text.push_str(&format!(" There are: {}", names.join(", ")));
         }
         text
     }

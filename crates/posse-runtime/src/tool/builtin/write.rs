@@ -15,10 +15,8 @@ pub(super) struct Write;
 /// Its input.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Input {
-    /// The file to write, absolute or from the working directory
     #[serde(alias = "path")]
     file_path: String,
-    /// The whole content of the file
     content: String,
 }
 
@@ -27,10 +25,9 @@ impl Tool for Write {
     type Input = Input;
 
     fn description(&self) -> String {
-        "Writes a whole file: creates it, with the folders above it, or replaces everything in it. A file that exists \
-         must have been read with Read in this session and be unchanged since, otherwise the call fails. To change a \
-         part of a file use Edit, which sends only the change. Create files only where the task needs them; do not \
-         write documentation nobody asked for."
+        "Writes a whole file, with the folders above it. One that exists must have been read with Read in this session \
+         and be unchanged since. To change a part use Edit. Create only files the task needs, and no documentation \
+         nobody asked for."
             .to_owned()
     }
 
