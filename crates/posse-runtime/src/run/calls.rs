@@ -92,7 +92,7 @@ impl Run {
         let mut cx = self.cx.for_call(&call.id);
         cx.stop = stop.child_token();
         if tool.wants_conversation(&call.input) {
-            cx.conversation = Some(self.turn.history().into());
+            cx.conversation = Some(flight.conversation(self.turn.history()));
         }
         flight.stops.insert(call.id.clone(), cx.stop.clone());
         let crashed =

@@ -69,6 +69,8 @@ pub(super) struct Flight {
     pub(super) held: Option<Held>,
     /// How the turn ends with the reply that is awaited, if it is the last.
     pub(super) last: Option<Outcome>,
+    /// What was said so far, for the calls of one reply that have to know it: a thousand of them share it.
+    conversation: Option<Arc<[Message]>>,
 }
 
 impl Flight {
@@ -88,6 +90,7 @@ impl Flight {
             sent_back: 0,
             held: None,
             last: None,
+            conversation: None,
         }
     }
 }
@@ -265,6 +268,7 @@ impl Run {
         stop: &CancellationToken,
     ) -> Result<(), SessionError> {
         self.api_ms += took;
+        flight.conversation = None;
         match reply {
             Ok(reply) => {
                 if let Some(held) = flight.held.take() {
@@ -315,6 +319,11 @@ impl Flight {
     pub(super) fn start(&mut self, owed: Done, work: impl Future<Output = Done> + Send + 'static) {
         let handle = self.work.spawn(work);
         self.owed.insert(handle.id(), owed);
+    }
+
+    /// What was said up to the reply whose calls are running.
+    pub(super) fn conversation(&mut self, history: &[Message]) -> Arc<[Message]> {
+        Arc::clone(self.conversation.get_or_insert_with(|| history.into()))
     }
 
     /// What a task left, or what is owed for it.

@@ -68,12 +68,17 @@ fn merge_optional(map: &mut Map<String, Value>) {
 /// Choices that are single words are a list of words.
 fn merge_choices(map: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = map.get("oneOf") else { return };
-    let words: Option<Vec<Value>> = choices.iter().map(|choice| choice.get("const").cloned()).collect();
-    if let Some(words) = words {
-        map.remove("oneOf");
-        map.insert("type".into(), "string".into());
-        map.insert("enum".into(), words.into());
+    let mut words = Vec::new();
+    for choice in choices {
+        match (choice.get("const"), choice.get("enum")) {
+            (Some(word @ Value::String(_)), None) => words.push(word.clone()),
+            (None, Some(Value::Array(more))) => words.extend(more.iter().cloned()),
+            _ => return,
+        }
     }
+    map.remove("oneOf");
+    map.insert("type".into(), "string".into());
+    map.insert("enum".into(), words.into());
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ async fn a_tool_that_waits_is_offered_and_runs_once_it_is_loaded() {
     assert_eq!(model.offered(), [before, before, after, after]);
     let requests = model.requests.lock().unwrap();
     let search = |request: &Request| request.tools[1].description.clone();
-    assert!(search(&requests[0]).ends_with("loaded:\nmcp__mail__send\nmcp__mail__list"));
+    assert!(search(&requests[0]).ends_with("There are: mcp__mail__send, mcp__mail__list"));
     // What was told before a search is told after it, word for word: the cache depends on it.
     assert_eq!(requests[0].tools[..], requests[3].tools[..2]);
 }

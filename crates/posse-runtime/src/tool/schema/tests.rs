@@ -8,8 +8,8 @@ use super::schema;
 #[serde(rename_all = "snake_case")]
 #[allow(dead_code)] // Only its schema is looked at.
 enum Kind {
-    /// A word on this one.
     First,
+    /// A word on this one.
     SecondOne,
 }
 

