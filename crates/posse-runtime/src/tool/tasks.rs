@@ -92,6 +92,8 @@ impl TaskState {
 pub struct Task {
     /// Names it within the session.
     pub id: Box<str>,
+    /// What else it is called by, if it has a name.
+    pub name: Option<Box<str>>,
     /// What kind of work it is.
     pub kind: TaskKind,
     /// The command, or whatever else it was given to do.
@@ -177,6 +179,7 @@ impl Tasks {
             }
         };
         Task {
+            name: None,
             kind,
             command: command.to_owned(),
             description: None,
@@ -235,6 +238,13 @@ impl Tasks {
     /// A task; the latest, if it was taken up again.
     pub fn get(&self, id: &str) -> Option<Task> {
         self.lock().entries.iter().rfind(|entry| *entry.task.id == *id).map(Entry::task)
+    }
+
+    /// The id of the latest task that is called so.
+    pub fn id_of(&self, wanted: &str) -> Option<Box<str>> {
+        let inner = self.lock();
+        let called = |entry: &&Entry| *entry.task.id == *wanted || entry.task.name.as_deref() == Some(wanted);
+        inner.entries.iter().rfind(called).map(|entry| entry.task.id.clone())
     }
 
     /// Stops a task and waits until it has.

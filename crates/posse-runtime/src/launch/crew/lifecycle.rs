@@ -281,6 +281,7 @@ impl Crew {
     fn task(&self, job: &Job) -> Task {
         Task {
             id: job.member.id.clone(),
+            name: job.member.name.clone(),
             kind: TaskKind::Agent,
             command: job.prompt.clone(),
             description: Some(job.member.description.clone()),

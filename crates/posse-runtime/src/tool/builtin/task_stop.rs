@@ -31,7 +31,8 @@ impl Tool for TaskStop {
     }
 
     async fn run(&self, input: Input, cx: &ToolCx) -> ToolOutput {
-        let id = input.task_id;
+        // An agent may be meant by its name.
+        let id = cx.tasks.id_of(&input.task_id).map_or(input.task_id, String::from);
         let Some(before) = cx.tasks.get(&id) else { return unknown_task(&id, cx) };
         if before.state.is_over() {
             let status = before.state.status.word();

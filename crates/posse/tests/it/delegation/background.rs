@@ -129,9 +129,18 @@ fn output_is_waited_for_and_an_end_that_was_seen_is_not_told_again() {
 
 #[test]
 fn a_stopped_agent_is_killed_and_that_is_told_once() {
+    for by_name in [false, true] {
+        stopped(by_name);
+    }
+}
+
+fn stopped(by_name: bool) {
     let never = Gate::default();
     let server = FakeModel::answering(move |request| match (agent(request), steps(request)) {
-        (None, 0) => calls("Agent", &[behind("Look.")]),
+        (None, 0) => {
+            calls("Agent", &[start("scout", "Look.", json!({ "run_in_background": true, "name": "eyes" }))])
+        }
+        (None, 1) if by_name => call("s1", "TaskStop", &json!({ "task_id": "eyes" })),
         (None, 1) => call("s1", "TaskStop", &json!({ "task_id": launched(request, "t1") })),
         (None, 2) => call("s2", "TaskStop", &json!({ "task_id": "a0000000000000000" })),
         (None, _) => text("Done."),
@@ -141,7 +150,7 @@ fn a_stopped_agent_is_killed_and_that_is_told_once() {
     let output = env.posse(&STREAM);
     assert_eq!(output.code, Some(0), "{output:?}");
     let main = of_main(&server);
-    let end = main.last().unwrap();
+    let end = main.last().expect("a request");
     let id = launched(end, "t1");
     assert!(result(end, "s1")["is_error"] != true, "{}", result(end, "s1"));
     assert_eq!(result(end, "s2")["is_error"], true, "{}", result(end, "s2"));
