@@ -50,6 +50,8 @@ pub struct Request {
     pub raw_events: bool,
     /// Which agent asks, if it is not the main one.
     pub agent: Option<Box<str>>,
+    /// What kind of agent that is.
+    pub agent_kind: Option<Box<str>>,
 }
 
 impl Request {

@@ -60,6 +60,7 @@ impl Side {
             session: self.session.clone(),
             raw_events: false,
             agent: None,
+            agent_kind: None,
         };
         let (policy, stop) =
             (RetryPolicy { max_retries: 3, ..RetryPolicy::default() }, CancellationToken::new());

@@ -2,10 +2,14 @@
 //!
 //! A script makes demos and tests of agents possible without a key. A recording also checks: the first request that
 //! differs from the recorded one in what matters ends the run with the difference.
+//!
+//! Agents that work side by side ask in no certain order. Each one therefore has its own place in the script or the
+//! recording; only a script that is a plain list is shared by all, in the order of the requests.
 
 mod record;
 mod script;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +27,8 @@ pub use script::{Calls, Script, ScriptError, Step};
 /// Plays a script or a recording.
 pub struct Rehearsal {
     source: Source,
-    next: Mutex<usize>,
+    /// How many requests each agent has made; the main one has no name.
+    asked: Mutex<HashMap<Box<str>, usize>>,
     world: Arc<World>,
 }
 
@@ -35,47 +40,65 @@ enum Source {
 impl Rehearsal {
     /// Plays a script.
     pub fn of_script(script: Script, world: Arc<World>) -> Self {
-        Self { source: Source::Script(script), next: Mutex::new(0), world }
+        Self { source: Source::Script(script), asked: Mutex::default(), world }
     }
 
     /// Plays a recording.
     pub fn of_recording(recording: Recording, world: Arc<World>) -> Self {
-        Self { source: Source::Recording(recording), next: Mutex::new(0), world }
+        Self { source: Source::Recording(recording), asked: Mutex::default(), world }
     }
 
     /// Reads a file: YAML is a script, lines of JSON are a recording.
     pub fn open(path: &Path, world: Arc<World>) -> Result<Self, ScriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ScriptError::Unreadable { path: path.to_owned(), source })?;
-        if text.trim_start().starts_with('{') {
+        let is_script = |start: &str| start.starts_with("{\"main\"") || start.starts_with("{\"agents\"");
+        if Some(text.trim_start()).is_some_and(|start| start.starts_with("{\"") && !is_script(start)) {
             return Ok(Self::of_recording(Recording::parse(&text, path)?, world));
         }
         Ok(Self::of_script(Script::parse(&text, path)?, world))
     }
 
     fn answer(&self, request: &Request) -> Result<Reply, Failure> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = *next;
-        *next += 1;
         match &self.source {
-            Source::Recording(recording) => recording.answer(number, request, &self.world),
+            Source::Recording(recording) => {
+                let number = self.count(request.agent.as_deref().unwrap_or_default());
+                recording.answer(number, request, &self.world)
+            }
             Source::Script(script) => {
-                let Some(step) = script.steps.get(number) else {
-                    let text = format!(
-                        "the script has {} turns; this is request {}",
-                        script.steps.len(),
-                        number + 1
-                    );
-                    return Err(Failure::new(FailureKind::Diverged, text));
+                let diverged = |text: String| Failure::new(FailureKind::Diverged, text);
+                let steps = script.turns_of(request.agent_kind.as_deref()).map_err(diverged)?;
+                let agent = request.agent.as_deref().filter(|_| script.agents.is_some());
+                let number = self.count(agent.unwrap_or_default());
+                let Some(step) = steps.get(number) else {
+                    let turns = steps.len();
+                    let text = match request.agent_kind.as_deref().filter(|_| agent.is_some()) {
+                        Some(kind) => format!(
+                            "the script has {turns} turns for the agent {kind}; this is its request {}",
+                            number + 1
+                        ),
+                        None => format!("the script has {turns} turns; this is request {}", number + 1),
+                    };
+                    return Err(diverged(text));
                 };
-                Ok(self.play(step, number, request))
+                Ok(self.play(step, number, agent, request))
             }
         }
     }
 
-    fn play(&self, step: &Step, number: usize, request: &Request) -> Reply {
+    /// Which request of an agent this is, from 0.
+    fn count(&self, agent: &str) -> usize {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = asked.entry(agent.into()).or_default();
+        *next += 1;
+        *next - 1
+    }
+
+    fn play(&self, step: &Step, number: usize, agent: Option<&str>, request: &Request) -> Reply {
         let cwd = self.world.cwd.display().to_string();
-        let blocks = step.blocks(number, &cwd);
+        let whose = agent.map(|agent| format!("{agent}_")).unwrap_or_default();
+        let ids = format!("rehearsal_{whose}{:04}", number + 1);
+        let blocks = step.blocks(&ids, &cwd);
         let calls = blocks.iter().any(|block| matches!(block, Block::ToolUse(_)));
         // Four bytes make a token, roughly: a rehearsal should show plausible numbers, and always the same.
         let said = |blocks: &[Block]| -> u64 {
@@ -86,7 +109,7 @@ impl Rehearsal {
         let input = request.messages.iter().map(|message| said(&message.blocks)).sum();
         let usage = Usage { input, output: said(&blocks), ..Usage::default() };
         Reply {
-            id: format!("msg_rehearsal_{:04}", number + 1).into(),
+            id: format!("msg_{ids}").into(),
             model: request.model.clone(),
             blocks,
             stop: if calls { StopReason::ToolUse } else { StopReason::EndTurn },

@@ -24,6 +24,7 @@ pub(super) fn request(model: &str) -> Request {
         session: "session-1".into(),
         raw_events: false,
         agent: None,
+        agent_kind: None,
     }
 }
 

@@ -221,7 +221,14 @@ impl Run {
             session: self.setup.session.clone(),
             raw_events: self.setup.raw_events,
             agent: self.setup.agent.clone(),
+            agent_kind: self.kind(),
         }
+    }
+
+    /// What kind of agent this is, if it is not the main one: the one who is named when something is asked.
+    fn kind(&self) -> Option<Box<str>> {
+        let named = self.setup.guard.agent.as_deref();
+        self.setup.agent.as_ref().map(|_| named.unwrap_or_default().into())
     }
 
     async fn finished(

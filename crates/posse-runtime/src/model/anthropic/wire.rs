@@ -44,6 +44,7 @@ pub(super) fn body(request: &Request, task_budget: Option<u64>, display: Option<
         session,
         raw_events: _,
         agent: _,
+        agent_kind: _,
     } = request;
     let (thinking, max_tokens) = thinking_of(*thinking, *max_tokens, display);
     let (messages, used) = messages_of(messages);

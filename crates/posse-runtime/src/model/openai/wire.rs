@@ -65,6 +65,7 @@ pub(super) fn body(request: &Request, quirks: Quirks) -> Value {
         session: _,
         raw_events: _,
         agent: _,
+        agent_kind: _,
     } = request;
     let mut list: Vec<Value> = system_of(system).into_iter().collect();
     for message in messages {

@@ -6,7 +6,11 @@
 //!     - Read: {file_path: "{{cwd}}/README.md"}
 //! - say: Done.
 //! ```
+//!
+//! A list is for everybody who asks, in the order of the requests. Where several agents work side by side that order is
+//! not known; so a script can also say what each kind of agent says: `{main: [turns], agents: {Explore: [turns]}}`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use posse_core::message::{Block, ToolCall};
@@ -44,8 +48,10 @@ pub enum ScriptError {
 /// What a model says, turn by turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// The turns.
+    /// The turns: of the main agent, or of all.
     pub steps: Vec<Step>,
+    /// The turns of the other agents, by kind; if there are none of these, everybody shares `steps`.
+    pub agents: Option<BTreeMap<Box<str>, Vec<Step>>>,
 }
 
 /// One turn of a model.
@@ -76,14 +82,52 @@ impl Script {
             YamlError::TooComplex { at, limit } => invalid(Span::point(at), limit.to_owned()),
             YamlError::SeveralDocuments => invalid(Span::default(), "more than one document".into()),
         })?;
-        let root = document.root;
-        let list = root.get("turns").unwrap_or(&root);
-        let Some(items) = list.as_list() else {
-            return Err(invalid(list.span, format!("a script is a list of turns; this is {}", list.kind())));
-        };
-        let steps = items.iter().map(|item| step(item).map_err(|(span, message)| invalid(span, message)));
-        Ok(Self { steps: steps.collect::<Result<_, _>>()? })
+        Self::read(&document.root).map_err(|(span, message)| invalid(span, message))
     }
+
+    fn read(root: &Node) -> Result<Self, (Span, String)> {
+        if root.get("main").is_none() && root.get("agents").is_none() {
+            return Ok(Self { steps: steps(root.get("turns").unwrap_or(root))?, agents: None });
+        }
+        let mut script = Self { steps: Vec::new(), agents: Some(BTreeMap::new()) };
+        for entry in root.as_map().unwrap_or_default() {
+            match &*entry.key {
+                "main" => script.steps = steps(&entry.node)?,
+                "agents" => script.agents = Some(kinds(&entry.node)?),
+                other => {
+                    let text = format!("a script for several agents has `main` and `agents`, not `{other}`");
+                    return Err((entry.key_span, text));
+                }
+            }
+        }
+        Ok(script)
+    }
+
+    /// The turns of a kind of agent, or of the main one; why there are none, if so.
+    pub(super) fn turns_of(&self, kind: Option<&str>) -> Result<&[Step], String> {
+        let (Some(agents), Some(kind)) = (&self.agents, kind) else { return Ok(&self.steps) };
+        agents.get(kind).map(Vec::as_slice).ok_or_else(|| {
+            let known: Vec<&str> = agents.keys().map(|kind| &**kind).collect();
+            let known = if known.is_empty() { "the main agent only".to_owned() } else { known.join(", ") };
+            format!("the script has no turns for the agent {kind}; it has some for {known}")
+        })
+    }
+}
+
+/// Turns by kind of agent.
+fn kinds(node: &Node) -> Result<BTreeMap<Box<str>, Vec<Step>>, (Span, String)> {
+    let Some(entries) = node.as_map() else {
+        let text = format!("`agents` has a list of turns for each kind of agent; this is {}", node.kind());
+        return Err((node.span, text));
+    };
+    entries.iter().map(|entry| Ok((entry.key.clone(), steps(&entry.node)?))).collect()
+}
+
+fn steps(list: &Node) -> Result<Vec<Step>, (Span, String)> {
+    let Some(items) = list.as_list() else {
+        return Err((list.span, format!("a script is a list of turns; this is {}", list.kind())));
+    };
+    items.iter().map(step).collect()
 }
 
 fn step(node: &Node) -> Result<Step, (Span, String)> {
@@ -142,8 +186,8 @@ fn to_json(node: &Node) -> Value {
 }
 
 impl Step {
-    /// The turn as blocks; `{{cwd}}` stands for the working directory.
-    pub(super) fn blocks(&self, number: usize, cwd: &str) -> Vec<Block> {
+    /// The turn as blocks; `{{cwd}}` stands for the working directory. Ids of calls begin with `ids`.
+    pub(super) fn blocks(&self, ids: &str, cwd: &str) -> Vec<Block> {
         let fill = |text: &str| text.replace("{{cwd}}", cwd);
         let mut blocks = Vec::new();
         if let Some(thought) = &self.think {
@@ -153,7 +197,7 @@ impl Step {
             blocks.push(Block::Text(fill(said)));
         }
         for (place, (tool, input)) in self.calls.iter().enumerate() {
-            let id = format!("toolu_rehearsal_{:04}_{:02}", number + 1, place + 1);
+            let id = format!("toolu_{ids}_{:02}", place + 1);
             blocks.push(Block::ToolUse(ToolCall {
                 id: id.into(),
                 name: tool.clone(),
