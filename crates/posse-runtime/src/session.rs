@@ -7,6 +7,7 @@ mod entries;
 mod list;
 mod paths;
 mod read;
+mod tree;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -23,6 +24,7 @@ pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trig
 pub use list::{Found, find, list, newest};
 pub use paths::{project_folder, project_key, session_file};
 pub use read::{History, load};
+pub use tree::{Node, Status, Work, tree};
 
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +73,9 @@ impl Transcript {
         let mut file =
             OpenOptions::new().append(true).create(true).read(true).mode(0o600).open(path).map_err(failed)?;
         end_torn_line(&mut file).map_err(failed)?;
+        // Tells others that somebody is at work here, for as long as this process lives. It keeps nobody out, and a file
+        // system without locks only makes a running agent look like one that did not finish.
+        let _ = file.try_lock_shared();
         Ok(Self { file: Some(file), path: path.to_owned(), entries })
     }
 

@@ -76,6 +76,11 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the agents of a session as a tree: who started whom, how each ended, and what it took
+    ///
+    /// Everything is read from transcripts: tokens and cost are those of the conversations. An agent whose process is
+    /// gone before it ended is shown as crashed.
+    Runs(RunsArgs),
     /// Show the worktrees of agents, take their work over, or remove them
     ///
     /// An agent with `isolation: worktree` works in a checkout of its own. If it left anything there, the checkout is
@@ -102,6 +107,16 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// `posse runs`.
+#[derive(Debug, clap::Args)]
+pub struct RunsArgs {
+    /// The session, by id or title; default: the last one of this folder
+    pub session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `posse worktrees`.

@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod lint;
 mod run;
+mod runs;
 mod sessions;
 mod signals;
 mod talk;
@@ -35,6 +36,7 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
         Command::Explain(args) => explain::run(&args, world, terminal),
         Command::Demo(args) => demo::run(&args, world, terminal),
         Command::Sessions { json } => sessions::run(json, world, terminal),
+        Command::Runs(args) => runs::run(&args, world, terminal),
         Command::Worktrees(args) => worktrees::run(&args, world, terminal),
         Command::Config(args) => config::run(&args, world, terminal),
         Command::Trust(args) => trust::run(&args, world, terminal),

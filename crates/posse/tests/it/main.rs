@@ -15,6 +15,7 @@ mod lint;
 mod openai_client;
 mod permissions;
 mod run;
+mod runs;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod shell_judgement;
