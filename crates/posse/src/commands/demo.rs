@@ -1,4 +1,7 @@
-//! `posse demo`: an agent at work, with real tools on a real project; only the model is rehearsed.
+//! `posse demo`: agents at work, with real tools on a real project; only the model is rehearsed.
+//!
+//! What they say is written down in a folder of the demo's own, so that the tree at the end is read from transcripts
+//! like any other, and goes with that folder.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,9 +10,11 @@ use std::time::Duration;
 use posse_core::event::{Delta, Outcome as TurnOutcome, What};
 use posse_core::message::Message;
 use posse_core::permission::Mode;
-use posse_runtime::launch::{LaunchRequest, Launched, launch};
+use posse_runtime::catalog::{CatalogOptions, Layout};
+use posse_runtime::launch::{LaunchRequest, Launched, converse, launch};
 use posse_runtime::run::{Ended, Event};
-use posse_runtime::world::World;
+use posse_runtime::session;
+use posse_runtime::world::{Env, World};
 use tokio_util::sync::CancellationToken;
 
 use super::run::{launch_failure, runtime};
@@ -22,7 +27,12 @@ use crate::terminal::Terminal;
 
 const SCRIPT: &str = include_str!("demo/script.yaml");
 const TASK: &str = "The tests of this project fail. Find out why, mend it, and show that it works.";
-const PROJECT: [(&str, &str); 3] = [
+/// Whose prices the tree shows: a rehearsal itself costs nothing.
+const PRICED_AS: &str = "sonnet";
+/// What the agents see of the environment: nobody's settings may change the play.
+const KEPT: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", "USER"];
+const PROJECT: [(&str, &str); 4] = [
+    (".claude/agents/reviewer.md", include_str!("demo/project/agents/reviewer.md")),
     ("README.md", include_str!("demo/project/README.md")),
     ("receipt.sh", include_str!("demo/project/receipt.sh")),
     ("test.sh", include_str!("demo/project/test.sh")),
@@ -48,8 +58,9 @@ pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> Co
         style.dim("The tools are real; what the model says is rehearsed, so no key is needed.")
     )?;
     writeln!(terminal.out, "{} {}", style.hint(">"), style.bold(TASK))?;
-    let ended = runtime()?.block_on(play(&project, args, world, terminal))?;
-    let outcome = epilogue(&ended, style, terminal)?;
+    let world = stage(folder.path(), &project, world);
+    let ended = runtime()?.block_on(play(args, &world, terminal))?;
+    let outcome = epilogue(&ended, &world, style, terminal)?;
     if args.keep {
         let kept = folder.keep();
         writeln!(terminal.out, "\nThe project is in {}", kept.join("receipt").display())?;
@@ -60,46 +71,60 @@ pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> Co
 fn write_project(project: &Path) -> std::io::Result<()> {
     // A `.git` of its own keeps the demo from picking up what lies in the folders above.
     std::fs::create_dir_all(project.join(".git"))?;
+    std::fs::create_dir_all(project.join(".claude/agents"))?;
     PROJECT.iter().try_for_each(|(name, text)| std::fs::write(project.join(name), text))
 }
 
-async fn play(
-    project: &Path,
-    args: &DemoArgs,
-    world: &World,
-    terminal: &mut Terminal,
-) -> Result<Ended, Error> {
-    let world = Arc::new(World { cwd: project.to_owned(), ..world.clone() });
+/// The world of the play: the project as working directory, and a place of its own for what is written down.
+fn stage(folder: &Path, project: &Path, world: &World) -> Arc<World> {
+    let config = folder.join("config").display().to_string();
+    let kept = KEPT.iter().filter_map(|name| Some(((*name).to_owned(), world.env.get(name)?.to_owned())));
+    // What is temporary goes with the play, too.
+    let temporary = folder.display().to_string();
+    let own = [("CLAUDE_CONFIG_DIR".to_owned(), config), ("TMPDIR".to_owned(), temporary)];
+    let env = Env::new(kept.chain(own));
+    Arc::new(World { cwd: project.to_owned(), env, ..world.clone() })
+}
+
+async fn play(args: &DemoArgs, world: &Arc<World>, terminal: &mut Terminal) -> Result<Ended, Error> {
     let request = LaunchRequest {
         model: Some("rehearsal:../script.yaml".into()),
         permission_mode: Some(Mode::AcceptEdits),
         allowed_tools: vec!["Bash".into()],
-        no_persistence: true,
         entrypoint: "demo".into(),
-        catalog: posse_runtime::catalog::CatalogOptions { bare: true, ..Default::default() },
         ..LaunchRequest::default()
     };
     let Launched { mut run, mut events, cx, .. } =
-        launch(&world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
-    let stop = CancellationToken::new();
+        launch(world, request).await.map_err(|error| Error::Failure(launch_failure(&error)))?;
+    let (stop, over) = (CancellationToken::new(), CancellationToken::new());
     let paced = terminal.is_terminal && !args.fast;
-    let mut transcript = Transcript::new(Style { color: terminal.color }, terminal.width);
-    let turn = run.prompt(Message::user(TASK), stop.clone());
-    let interrupts = interrupts(stop.clone());
-    tokio::pin!(turn, interrupts);
-    let ended = loop {
-        tokio::select! {
-            // What happened is drawn before its end is.
-            biased;
-            Some(event) = events.recv() => draw(&event, &mut transcript, paced, terminal).await?,
-            ended = &mut turn => break ended,
-            never = &mut interrupts => match never {},
+    let style = Style { color: terminal.color };
+    let mut transcript = Transcript::new(style, terminal.width).with_agents(&world.cwd);
+    let turn = async {
+        let ended = converse(&mut run, &cx, Message::user(TASK), stop.clone()).await;
+        over.cancel();
+        ended
+    };
+    // Nobody at work waits until the audience has read.
+    let show = async {
+        loop {
+            tokio::select! {
+                // What happened is drawn before its end is.
+                biased;
+                Some(event) = events.recv() => {
+                    draw(&event, &mut transcript, paced && !stop.is_cancelled(), terminal).await?;
+                }
+                () = over.cancelled() => return Ok::<(), Error>(()),
+            }
         }
     };
-    while let Ok(event) = events.try_recv() {
-        draw(&event, &mut transcript, paced, terminal).await?;
-    }
+    let interrupts = interrupts(stop.clone());
+    let (ended, shown) = tokio::select! {
+        both = async { tokio::join!(turn, show) } => both,
+        never = interrupts => match never {},
+    };
     cx.tasks.shutdown().await;
+    shown?;
     ended.map_err(|error| Failure::new(error.to_string()).into())
 }
 
@@ -126,7 +151,22 @@ async fn draw(
     Ok(())
 }
 
-fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outcome, Error> {
+/// Who worked for whom, and what it took.
+fn curtain(world: &World, style: Style, terminal: &mut Terminal) -> Result<(), Error> {
+    let layout = Layout::find(world, &CatalogOptions::default());
+    let found = layout.user.as_deref().and_then(|user| session::newest(user, &layout.cwd));
+    let Some(found) = found else { return Ok(()) };
+    let mut root = session::tree(&found).map_err(|error| Failure::new(error.to_string()))?;
+    root.priced_as(PRICED_AS);
+    let text = crate::render::runs::tree(&root, style, terminal.width);
+    writeln!(terminal.out, "\n{}\n{text}", style.bold("Who did what"))?;
+    let note =
+        format!("The cost is what {PRICED_AS} would have taken for as many tokens; the rehearsal was free.");
+    writeln!(terminal.out, "{}", style.dim(&note))?;
+    Ok(())
+}
+
+fn epilogue(ended: &Ended, world: &World, style: Style, terminal: &mut Terminal) -> Result<Outcome, Error> {
     match &ended.outcome {
         TurnOutcome::Answer { .. } => {}
         TurnOutcome::Cancelled { .. } => return Ok(Outcome::Interrupted),
@@ -140,12 +180,14 @@ fn epilogue(ended: &Ended, style: Style, terminal: &mut Terminal) -> Result<Outc
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());
         }
     }
+    curtain(world, style, terminal)?;
     writeln!(terminal.out, "\n{}", style.bold("What to try next"))?;
     let mut say =
         |command: &str, what: &str| writeln!(terminal.out, "  {}  {}", style.bold(command), style.dim(what));
     say("posse agents                     ", "the agents you have, and what became of each file")?;
     say("posse lint                       ", "what is wrong with them, where, and how to mend it")?;
     say("posse explain Explore            ", "what an agent may do, and who says so")?;
+    say("posse runs                       ", "such a tree of your own sessions")?;
     say("posse -p \"explain this project\"  ", "a task of your own; needs ANTHROPIC_API_KEY")?;
     Ok(Outcome::Fine)
 }

@@ -1,9 +1,12 @@
 //! A run for people: what is said, which tools run, what they answer, as it happens.
 
+use std::path::Path;
+
 use posse_core::event::{Delta, Fact, Outcome, TaskNews, What};
 use posse_core::message::{ToolAnswer, ToolCall};
 use posse_runtime::run::{Event, Mark};
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::listing::cut;
 use super::style::{Style, plain};
@@ -16,6 +19,8 @@ pub struct Transcript {
     in_text: bool,
     /// The call whose line was drawn last, if nothing was drawn since.
     last_call: Option<Box<str>>,
+    /// Whether to draw what other agents do, too: then, the folder below which paths are shown short.
+    with_agents: Option<String>,
 }
 
 /// Lines of a tool's answer that are shown.
@@ -24,10 +29,17 @@ const SHOWN: usize = 6;
 impl Transcript {
     /// Draws for a terminal of this width.
     pub fn new(style: Style, width: usize) -> Self {
-        Self { style, width, in_text: false, last_call: None }
+        Self { style, width, in_text: false, last_call: None, with_agents: None }
     }
 
-    /// Of other agents only their comings and goings are drawn, and what they have to say to the user.
+    /// Draws a line for every call of other agents, too; paths below `folder` are shown short.
+    #[must_use]
+    pub fn with_agents(self, folder: &Path) -> Self {
+        Self { with_agents: Some(format!("{}/", folder.display())), ..self }
+    }
+
+    /// Of other agents only their comings and goings are drawn, what they have to say to the user, and their calls if
+    /// somebody wants to see them.
     fn agent(&mut self, mark: &Mark, what: &What) -> String {
         let who = plain(&format!("{} ({})", mark.kind, mark.task));
         match what {
@@ -43,8 +55,37 @@ impl Transcript {
                 )
             }
             What::Delta(Delta::Note(text)) => self.line(&self.style.dim(&plain(&format!("{who}: {text}")))),
+            What::Fact(Fact::Answered { call, answer }) if self.with_agents.is_some() => {
+                self.agents_call(mark, call, answer)
+            }
             What::Delta(_) | What::Fact(_) => String::new(),
         }
+    }
+
+    /// A call of another agent, with the last line of what came of it: commands say there how it went.
+    fn agents_call(&mut self, mark: &Mark, call: &ToolCall, answer: &ToolAnswer) -> String {
+        self.last_call = None;
+        let lead = format!("  {} ● {}  ", mark.kind, call.name);
+        let room = self.width.saturating_sub(lead.width());
+        let about = plain(summary(&call.input).lines().next().unwrap_or_default());
+        let folder = self.with_agents.as_deref().unwrap_or_default();
+        let about = about.strip_prefix(folder).unwrap_or(&about);
+        let (who, name) = (plain(&mark.kind), plain(&call.name));
+        let mut out = self.line(&format!(
+            "  {} {} {}  {}",
+            self.style.hint(&who),
+            self.style.good("●"),
+            self.style.bold(&name),
+            self.style.dim(&cut(about, room))
+        ));
+        let text = answer.plain();
+        let last = text.lines().rfind(|line| !line.trim().is_empty()).filter(|_| &*call.name == "Bash");
+        if let Some(last) = last {
+            let line = cut(&plain(last), self.width.saturating_sub(6));
+            let line = if answer.is_error { self.style.error(&line) } else { self.style.dim(&line) };
+            out.push_str(&format!("    {} {line}\n", self.style.dim("│")));
+        }
+        out
     }
 
     /// What to print for an event.
@@ -124,7 +165,7 @@ impl Transcript {
     }
 
     fn answer(&mut self, call: &ToolCall, answer: &ToolAnswer) -> String {
-        let text = answer.plain();
+        let text = told(answer);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let mut out =
             if self.last_call.as_ref() == Some(&call.id) { self.end_text() } else { self.call(call) };
@@ -144,6 +185,17 @@ impl Transcript {
             ));
         }
         out
+    }
+}
+
+/// What a person is shown of an answer: of another agent what it said, not what the model is told of it.
+fn told(answer: &ToolAnswer) -> String {
+    let structured = answer.structured.as_ref().filter(|value| value.get("agentId").is_some());
+    let text = |key: &str| structured.and_then(|value| value.pointer(key)?.as_str());
+    match text("/status") {
+        Some("completed") => text("/content/0/text").unwrap_or_default().to_owned(),
+        Some("async_launched") => String::new(),
+        Some(_) | None => answer.plain(),
     }
 }
 

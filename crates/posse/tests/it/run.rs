@@ -265,7 +265,7 @@ fn an_answer_can_be_made_to_fit_a_schema() {
 }
 
 /// Starts posse and waits for its first tool call; what it printed until then comes too.
-fn until_a_tool_runs(env: &TestEnv, args: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
+pub(super) fn until_a_tool_runs(env: &TestEnv, args: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
     let mut command = env.command();
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("posse starts");
@@ -324,20 +324,37 @@ fn killed_at_any_moment_a_conversation_can_be_resumed() {
 
 #[test]
 fn the_demo_works_without_a_key_and_cleans_up() {
-    let env = env();
+    let mut env = env();
+    env.write("tmp/mine", "");
+    let temporary = env.path("tmp");
+    env.set("TMPDIR", &temporary.display().to_string());
     let text = env.posse(&["demo"]).success();
     for part in [
         "The tests of this project fail.",
         "● Bash  sh test.sh",
         "FAIL  an order of exactly 100.00 does too: wanted 90.00, got 100.00",
-        "● Edit",
+        "Explore ● Read  receipt.sh",
+        "reviewer ● Read  README.md",
+        "receipt.sh:9: an order of exactly 100.00 gets no discount",
+        "general-purpose ● Edit  receipt.sh",
         "ok    an order of exactly 100.00 does too",
-        "All four cases pass.",
+        "verification (try to break it): in the background",
+        "    │     201 ok",
+        "All four cases pass,",
+        "Who did what",
+        "├─ general-purpose fixer  mend the comparison",
+        "└─ verification &  try to break it",
         "What to try next",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
+    for sign in ["crashed", "failed,", "posse: the set-in"] {
+        assert!(!text.contains(sign), "{sign} in\n{text}");
+    }
     assert!(!env.path("home/.claude/projects").exists(), "a demo leaves no conversation behind");
+    let left: Vec<_> =
+        std::fs::read_dir(temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["mine"], "and no project");
 }
 
 #[test]
