@@ -581,7 +581,7 @@ async fn assemble(mut ground: Ground) -> Launched {
         model_id: model_id.clone(),
         fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
         system: system(&request, agent.as_ref(), &gathered),
-        opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()),
+        opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()).map(Into::into),
         greeting: Vec::new(),
         tools: tools.clone(),
         guard,

@@ -47,7 +47,7 @@ pub struct RunSetup {
     /// The system prompt.
     pub system: Arc<[SystemPart]>,
     /// What goes before the first prompt of a new conversation.
-    pub opening: Option<String>,
+    pub opening: Option<Arc<str>>,
     /// What hooks have to say with the next prompt.
     pub greeting: Vec<String>,
     /// The tools.

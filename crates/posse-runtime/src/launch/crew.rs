@@ -34,7 +34,7 @@ use crate::ask::Desk;
 use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::hooks::Hooks;
-use crate::run::{Events, RunSetup};
+use crate::run::{Events, RunSetup, ToolPool};
 use crate::tool::builtin::agent::Agent;
 use crate::tool::builtin::send_message::SendMessage;
 use crate::tool::{AnyTool, ToolCx, ToolOutput};
@@ -69,7 +69,19 @@ pub(super) struct Crew {
     common: Common,
     seats: Seats,
     pace: Pace,
+    pools: Mutex<Vec<KnownPool>>,
+    openings: Mutex<Openings>,
     members: Mutex<Members>,
+}
+
+/// What goes before a task, by whether an agent is told of nothing and whether without CLAUDE.md.
+type Openings = HashMap<(bool, bool), Option<Arc<str>>>;
+
+/// A pool that was built once: agents of one kind share what it says of its tools.
+struct KnownPool {
+    kind: Box<str>,
+    capability: Capability,
+    pool: ToolPool,
 }
 
 #[derive(Default)]
@@ -145,6 +157,8 @@ impl Crew {
             common,
             seats,
             pace: Pace::default(),
+            pools: Mutex::default(),
+            openings: Mutex::default(),
             members: Mutex::default(),
         })
     }
@@ -183,6 +197,7 @@ impl Crew {
     /// Lets everybody go. Members hold tools that hold the crew: without this neither would ever be freed.
     pub(super) fn disband(&self) {
         *self.members() = Members::default();
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn member(&self, id: &str) -> Option<Arc<Member>> {

@@ -108,7 +108,7 @@ impl Run {
         let before = self.context_tokens;
         self.context_tokens = 0;
         // The standing instructions stood at the beginning, which is gone.
-        let opening = self.setup.opening.clone().map(Block::Text);
+        let opening = self.setup.opening.as_deref().map(|opening| Block::Text(opening.to_owned()));
         let blocks = opening.into_iter().chain([Block::Text(prompt::continued(&summary))]).collect();
         let conversation = vec![Message { role: Role::User, blocks }];
         self.turn.handle(Input::Compacted(conversation), &mut Vec::new());

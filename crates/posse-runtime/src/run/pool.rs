@@ -117,6 +117,24 @@ impl ToolPool {
         Self { tools: tools.into(), specs, deferred: Some(deferred) }
     }
 
+    /// The same for another agent: what is told of the tools is shared, what was loaded is not.
+    pub fn fresh(&self) -> Self {
+        let Some(deferred) = &self.deferred else { return self.clone() };
+        let deferred = deferred.fresh();
+        let own = |tool: &Arc<dyn AnyTool>| -> Arc<dyn AnyTool> {
+            if tool.name() == ToolSearch::NAME {
+                Arc::new(ToolSearch::new(deferred.clone()))
+            } else {
+                Arc::clone(tool)
+            }
+        };
+        Self {
+            tools: self.tools.iter().map(own).collect(),
+            specs: Arc::clone(&self.specs),
+            deferred: Some(deferred),
+        }
+    }
+
     /// A tool, by its name or an older name of it.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let current = posse_core::tools::find(name).map_or(name, |tool| tool.name);

@@ -52,7 +52,7 @@ impl Run {
         if self.turn.history().is_empty()
             && let Some(opening) = self.setup.opening.clone()
         {
-            message.blocks.insert(0, Block::Text(opening));
+            message.blocks.insert(0, Block::Text(opening.to_string()));
         }
         message.blocks.extend(context.iter().map(|text| Block::Text(super::reminder(text))));
         (message, None)

@@ -12,13 +12,19 @@ pub struct Deferred(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    specs: Vec<ToolSpec>,
+    specs: Arc<[ToolSpec]>,
     loaded: BTreeSet<Box<str>>,
 }
 
 impl Deferred {
     /// These tools, none of them loaded.
     pub fn new(specs: Vec<ToolSpec>) -> Self {
+        Self(Arc::new(Mutex::new(Inner { specs: specs.into(), loaded: BTreeSet::new() })))
+    }
+
+    /// The same tools for somebody else, none of them loaded.
+    pub fn fresh(&self) -> Self {
+        let specs = Arc::clone(&self.lock().specs);
         Self(Arc::new(Mutex::new(Inner { specs, loaded: BTreeSet::new() })))
     }
 
@@ -26,12 +32,12 @@ impl Deferred {
     pub fn set(&self, specs: Vec<ToolSpec>) {
         let mut inner = self.lock();
         inner.loaded.retain(|name| specs.iter().any(|spec| spec.name == *name));
-        inner.specs = specs;
+        inner.specs = specs.into();
     }
 
     /// All of them.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.lock().specs.clone()
+        self.lock().specs.to_vec()
     }
 
     /// Those that have been asked for, in the order of the list: what the driver offers from now on.

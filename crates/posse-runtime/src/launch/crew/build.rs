@@ -2,7 +2,7 @@
 //! names itself.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{Cause, Input, NOTES};
@@ -10,6 +10,7 @@ use posse_core::hooks::Common as HookCommon;
 use posse_core::message::Message;
 use posse_core::origin::Origin;
 use posse_core::spec::AgentSpec;
+use posse_core::tools::Capability;
 use posse_core::turn::Limits;
 use posse_core::{price, prompt};
 use serde_json::json;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::{powers, tools};
 use super::place::Place;
 use super::seats::Seat;
-use super::{Crew, Member, Standing};
+use super::{Crew, KnownPool, Member, Standing};
 use crate::ask::{Desk, SharedMode};
 use crate::authority::{Guard, RunHooks, Subagent};
 use crate::hooks::{HookCx, HookSource};
@@ -77,7 +78,13 @@ impl Crew {
         let explicit = definition.tools.as_ref().is_some_and(|list| {
             !list.is_empty() && !list.iter().any(|entry| entry.pattern == posse_core::tools::ToolPattern::All)
         });
-        let pool = self.pool(&capability, &mode, confinement.sandbox.as_deref(), explicit, window);
+        let pool = self.pool(
+            &spec.name,
+            &capability,
+            &mode,
+            confinement.sandbox.as_deref(),
+            explicit.then_some(window),
+        );
         let guard = Guard {
             authority,
             mode,
@@ -220,22 +227,34 @@ impl Crew {
 
     fn pool(
         &self,
-        capability: &posse_core::tools::Capability,
+        kind: &str,
+        capability: &Capability,
         mode: &SharedMode,
         sandbox: Option<&crate::sandbox::Sandbox>,
-        explicit: bool,
-        window: u64,
+        explicit: Option<u64>,
     ) -> ToolPool {
-        let mut pool: Vec<Arc<dyn AnyTool>> = tools::select(capability, self.connected(mode, sandbox));
+        // What a sandbox or a plan has a say in belongs to one agent.
+        let shared = sandbox.is_none() && capability.grant("ExitPlanMode").is_none();
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |known: &&KnownPool| &*known.kind == kind && known.capability == *capability;
+        if shared && let Some(known) = pools.iter().find(known) {
+            return known.pool.fresh();
+        }
+        let mut tools: Vec<Arc<dyn AnyTool>> = tools::select(capability, self.connected(mode, sandbox));
         if let Some(crew) = self.this.upgrade() {
-            pool.extend(crew.tools(capability, !explicit));
+            tools.extend(crew.tools(capability, explicit.is_none()));
         }
-        if explicit {
+        let pool = if let Some(window) = explicit {
             let deferral = Deferral::parse(self.common.world.env.get("ENABLE_TOOL_SEARCH"));
-            ToolPool::with_search(pool, deferral, window)
+            ToolPool::with_search(tools, deferral, window)
         } else {
-            ToolPool::lean(pool)
+            ToolPool::lean(tools)
+        };
+        if shared {
+            let pool = pool.clone();
+            pools.push(KnownPool { kind: kind.into(), capability: capability.clone(), pool });
         }
+        pool
     }
 
     /// What never changes first: agents of one kind share it word for word.
@@ -271,7 +290,12 @@ impl Crew {
         Ok(Some(memory))
     }
 
-    fn opening(&self, spec: &AgentSpec, bare: bool) -> Option<String> {
+    fn opening(&self, spec: &AgentSpec, bare: bool) -> Option<Arc<str>> {
+        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        openings.entry((bare, spec.omit_claude_md)).or_insert_with(|| self.make_opening(spec, bare)).clone()
+    }
+
+    fn make_opening(&self, spec: &AgentSpec, bare: bool) -> Option<Arc<str>> {
         let context = &self.common.context;
         let managed =
             |file: &&prompt::Instructions| file.whose.contains("admin") || file.whose.contains("managed");
@@ -281,7 +305,7 @@ impl Crew {
             (false, false) => context.instructions.clone(),
         };
         let git = context.git.as_deref().filter(|_| !bare);
-        prompt::opening(&instructions, git)
+        prompt::opening(&instructions, git).map(Into::into)
     }
 
     fn hooks_of(&self, caller: &Member, spec: &AgentSpec, id: &str, mode: &SharedMode) -> RunHooks {
