@@ -5,9 +5,10 @@ use crate::tools::{Limit, Scope};
 
 use super::call::{Call, Deed};
 use super::command::{CommandPattern, Fit};
+use super::folders::protected_by;
 use super::path::PathIndexBuilder;
 use super::rule::{Rule, RuleSet};
-use super::{Behavior, Folders, Mode, Paths, Place, RuleSource, protected};
+use super::{Behavior, Folders, Mode, Paths, Place, RuleSource};
 
 mod commands;
 
@@ -473,12 +474,15 @@ impl<'a> Judged<'a> {
         if self.at.folders.is_own(place) {
             return Ok(Reason::Looks);
         }
-        // A rule that names the place may open what is protected; one that names only the tool may not.
-        if let Some(rule) = rules.about_place(Behavior::Allow, tool, true, place) {
-            return Ok(Reason::rule(rule));
-        }
-        if let Some(why) = protected(place) {
+        // A rule that names what is protected may open it; one that merely covers it may not.
+        let rule = rules.about_place(Behavior::Allow, tool, true, place);
+        if let Some((name, why)) = protected_by(place)
+            && !rule.is_some_and(|rule| rule.text.contains(&*name))
+        {
             return Err(Reason::Protected { path: place.named.display().to_string().into(), why });
+        }
+        if let Some(rule) = rule {
+            return Ok(Reason::rule(rule));
         }
         let bare =
             rules.about_tool(Behavior::Allow, tool).or_else(|| rules.about_tool(Behavior::Allow, "Edit"));

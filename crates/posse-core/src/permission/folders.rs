@@ -141,10 +141,15 @@ const WORK_IN_CLAUDE: &[&str] =
 
 /// Why a place must not be changed without asking, whatever mode or bare rule allows: half a sentence.
 pub fn protected(place: &Place) -> Option<&'static str> {
+    protected_by(place).map(|(_, why)| why)
+}
+
+/// The name in the path that makes a place protected, and why it does.
+pub(super) fn protected_by(place: &Place) -> Option<(String, &'static str)> {
     place.views().find_map(protected_view)
 }
 
-fn protected_view(path: &Path) -> Option<&'static str> {
+fn protected_view(path: &Path) -> Option<(String, &'static str)> {
     let mut names = path.components().filter_map(|part| match part {
         Component::Normal(name) => name.to_str(),
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
@@ -153,21 +158,22 @@ fn protected_view(path: &Path) -> Option<&'static str> {
         // Letters of either case: some file systems do not tell them apart.
         let lower = name.to_ascii_lowercase();
         if PROTECTED_FOLDERS.contains(&&*lower) {
-            return Some("it steers other tools");
+            return Some((name.to_owned(), "it steers other tools"));
         }
         if lower == ".claude" {
             return match names.next() {
                 // A worktree inside is a project of its own and looked at as such.
                 Some(inside) if WORK_IN_CLAUDE.contains(&inside) => continue,
-                Some(_) | None => Some("it steers posse itself"),
+                Some(_) | None => Some((name.to_owned(), "it steers posse itself")),
             };
         }
         if PROTECTED_FILES.contains(&&*lower) {
-            return Some("it steers shells or tools");
+            return Some((name.to_owned(), "it steers shells or tools"));
         }
     }
-    let system = ["/boot", "/dev", "/etc", "/proc", "/sys"].iter().any(|folder| path.starts_with(folder));
-    system.then_some("it steers the whole system")
+    let system =
+        ["/boot", "/dev", "/etc", "/proc", "/sys"].into_iter().find(|folder| path.starts_with(folder))?;
+    Some((system.to_owned(), "it steers the whole system"))
 }
 
 #[cfg(test)]

@@ -94,12 +94,11 @@ const FILE_TOOLS: &[&str] = &["Edit", "Glob", "Grep", "NotebookEdit", "Read", "W
 impl Rule {
     /// Reads a rule. Every text is some rule; one that fits nothing is reported where settings are read.
     pub fn parse(behavior: Behavior, text: &str, source: &Arc<RuleSource>) -> Self {
-        Self {
-            behavior,
-            text: text.trim().into(),
-            source: Arc::clone(source),
-            what: What::parse(text.trim()),
-        }
+        let text = text.trim();
+        // Whoever wants something kept from happening means the tool, however its name is spelt.
+        let meant = if behavior == Behavior::Allow { None } else { in_right_case(text) };
+        let what = What::parse(meant.as_deref().unwrap_or(text));
+        Self { behavior, text: text.into(), source: Arc::clone(source), what }
     }
 }
 
@@ -422,6 +421,13 @@ impl Index {
         index.paths = paths.into_iter().map(|(tool, builder)| (tool, builder.build())).collect();
         index
     }
+}
+
+/// A rule with the name of its tool in the right case, if it is not.
+fn in_right_case(text: &str) -> Option<String> {
+    let (name, rest) = text.split_at(text.find('(').unwrap_or(text.len()));
+    let known = tools::ALL.iter().find(|tool| tool.name.eq_ignore_ascii_case(name.trim()))?;
+    (known.name != name.trim()).then(|| format!("{}{rest}", known.name))
 }
 
 /// The words with the program's folder taken off, if it has one.

@@ -138,7 +138,10 @@ fn without_rules_only_looking_inside_is_free() {
             ("Bash cd sub; cat ../a.txt", "ask"),
             ("Bash cd sub && cat ../../x", "ask"),
             ("Bash cat $X", "ask"),
-            ("Bash cat *.txt", "allow"),
+            ("Bash cat *.txt", "ask"),
+            ("Bash ls *.txt", "allow"),
+            ("Bash grep -R x .", "ask"),
+            ("Bash env - rm x", "ask"),
             ("Bash cat ../*.txt", "ask"),
             ("Bash PATH=/tmp ls", "ask"),
             ("Bash LANG=C ls", "allow"),
@@ -358,6 +361,17 @@ fn a_bare_rule_does_not_open_what_is_protected_but_a_named_place_is_opened() {
     );
     check(
         Mode::Default,
+        "allow Edit(**); allow Edit(//tmp/**); allow Edit(*.json)",
+        &[
+            ("Edit src/a", "allow"),
+            ("Edit .git/hooks/x", "ask"),
+            ("Edit .claude/settings.local.json", "ask"),
+            ("Edit .mcp.json", "ask"),
+            ("Edit /tmp/.bashrc", "ask"),
+        ],
+    );
+    check(
+        Mode::Default,
         "allow Edit(.git/info/*)",
         &[("Edit .git/info/exclude", "allow"), ("Edit .git/config", "ask")],
     );
@@ -422,8 +436,12 @@ fn patterns_for_names_are_free_where_they_cannot_lead_out() {
         Mode::Default,
         "allow Bash(xargs:*); allow Bash(find:*)",
         &[
-            ("Bash cat *", "allow"),
-            ("Bash cat src/*.rs", "allow"),
+            ("Bash ls *", "allow"),
+            ("Bash ls src/*.rs", "allow"),
+            // A name that fits may be a link to anywhere.
+            ("Bash cat *", "ask"),
+            ("Bash cat src/*.rs", "ask"),
+            ("Bash ls src/*/", "ask"),
             ("Bash cat link/*", "ask"),
             ("Bash cat /etc/*", "ask"),
             ("Bash cat ../*", "ask"),
@@ -546,4 +564,29 @@ fn updates_round_trip() {
     ] {
         assert!(Update::from_json(&bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn git_looks_freely_only_where_the_session_works() {
+    let (rules, mut folders) = (rules(""), folders());
+    for (cwd, expected) in [("/w", "allow"), ("/more", "allow"), ("/w/evil", "ask")] {
+        folders.cwd = cwd.into();
+        let (tool, input) = call("Bash git status");
+        let situation = Situation {
+            rules: &rules,
+            mode: Mode::Default,
+            limits: &[],
+            folders: &folders,
+            paths: &Links,
+            hook: None,
+            contained: false,
+        };
+        assert_eq!(word(decide(&Call::new(&tool, &input), &situation).ruling), expected, "{cwd}");
+    }
+}
+
+#[test]
+fn what_takes_away_means_the_tool_however_it_is_spelt() {
+    check(Mode::BypassPermissions, "deny bash; deny EDIT(a)", &[("Bash ls", "deny"), ("Edit a", "deny")]);
+    check(Mode::Default, "allow bash", &[("Bash make", "ask")]);
 }

@@ -280,7 +280,7 @@ fn find(arguments: &[Word]) -> Option<Vec<Word>> {
         } else if VALUED.contains(&text) {
             expression = true;
             words.next()?.known()?;
-        } else if matches!(text, "-L" | "-P" | "-E") {
+        } else if matches!(text, "-P" | "-E") {
         } else if ALONE.contains(&text) {
             expression |= text != "-H";
         } else if text.starts_with('-') || expression {

@@ -47,7 +47,16 @@ const FLOCK: Options = Options {
 };
 
 /// Start others in ways that are not followed.
-const NOT_FOLLOWED: [&str; 24] = [
+const NOT_FOLLOWED: [&str; 33] = [
+    "setpriv",
+    "prlimit",
+    "npx",
+    "bunx",
+    "pnpx",
+    "capsh",
+    "systemd-run",
+    "dbus-run-session",
+    "faketime",
     "parallel",
     "watch",
     "script",

@@ -92,7 +92,7 @@ pub(super) fn behind(words: &[Argument]) -> Behind {
         return Behind::Doubt;
     }
     match words.get(at) {
-        Some(first) if name == "env" && first.known().is_none() => Behind::Doubt,
+        Some(first) if name == "env" && first.known().is_none_or(|word| word == "-") => Behind::Doubt,
         Some(_) => Behind::Command(at, variables),
         None => Behind::Nothing,
     }

@@ -97,7 +97,11 @@ impl<'a> Judged<'a> {
     fn reads_what_is_known(&self, run: &Run) -> Result<(), Reason> {
         let rules = self.rules();
         let is_open = |word: &Word| word.known().is_none();
-        if !shows_contents(run) || !shell::looks_at(run).is_some_and(|files| files.iter().any(is_open)) {
+        // What only looks, given anything; any program, given a pattern that names files.
+        let looks_at_open = || shell::looks_at(run).is_some_and(|files| files.iter().any(is_open));
+        let is_pattern = |word: &Word| matches!(word, Word::Open(text) if text.contains(['*', '?', '[', '{']) && !text.contains('$'));
+        let opens = shows_contents(run) && (looks_at_open() || run.words.iter().skip(1).any(is_pattern));
+        if !opens && !run.redirects.iter().any(|redirect| is_open(&redirect.file)) {
             return Ok(());
         }
         let rule = [Behavior::Deny, Behavior::Ask].into_iter().find_map(|it| rules.any_about_reading(it));
@@ -173,11 +177,20 @@ impl<'a> Judged<'a> {
             Some(folder) => self.at.folders.roots.contains(&self.place(folder).real),
             None => false,
         };
-        !run.folders.iter().chain(given).all(is_root)
+        // An earlier call may have moved the session; a folder inside is as good as any other then.
+        let here = self.place(".");
+        let is_here_root = here.views().all(|view| self.at.folders.roots.iter().any(|root| root == view));
+        !is_here_root || !run.folders.iter().chain(given).all(is_root)
     }
 
-    /// A pattern for file names below the working directory, with no rule about what may be read.
+    /// A pattern for file names below the working directory that can only be listed: it may fit a link to anywhere, so
+    /// what opens the files it fits is not free.
     fn open_word_stays_inside(&self, run: &Run, text: &str) -> bool {
+        let lists =
+            matches!(run.words.first().and_then(Word::known), Some("ls" | "stat" | "basename" | "dirname"));
+        if !lists || text.ends_with('/') {
+            return false;
+        }
         // What holds no sign of a pattern is open for another reason: it is filled in by another program.
         let Some(at) = text.find(['*', '?', '[']) else { return false };
         let is_plain = !text.contains(['$', '`', '{', '~', '"', '\'', '\\']) && !text.contains("..");

@@ -53,14 +53,13 @@ const PLAIN: Looker = Looker {
 
 const SUMS: Looker = Looker { flags: "btwz", long: &["--tag", "--quiet", "--status", "--strict"], ..PLAIN };
 const GREP: Looker = Looker {
-    flags: "EFGPivwxcLlqsnHhboaIrRUzZTyC0123456789",
+    flags: "EFGPivwxcLlqsnHhboaIrUzZTyC0123456789",
     valued: "emABdD",
     files: "f",
     long: &[
         "--color",
         "--colour",
         "--recursive",
-        "--dereference-recursive",
         "--line-number",
         "--ignore-case",
         "--files-with-matches",
@@ -103,7 +102,7 @@ const GREP: Looker = Looker {
 pub(super) const LOOKERS: [Looker; 58] = [
     Looker {
         name: "ls",
-        flags: "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1@eO",
+        flags: "aAbBcCdDfFgGhiklmnNopqQrRsStuUvxXZ1@eO",
         valued: "",
         open: true,
         long: &[
@@ -209,7 +208,7 @@ pub(super) const LOOKERS: [Looker; 58] = [
     },
     Looker {
         name: "du",
-        flags: "0abcDhHklLmPsSx",
+        flags: "0abchklmPsSx",
         valued: "dBt",
         open: true,
         long: &["--summarize", "--human-readable", "--all", "--total", "--apparent-size", "--bytes"],
@@ -226,7 +225,7 @@ pub(super) const LOOKERS: [Looker; 58] = [
     },
     Looker {
         name: "tree",
-        flags: "adfilpqrstuvxACDFNQS",
+        flags: "adfipqrstuvxACDFNQS",
         valued: "LPI",
         numbers: false,
         long: &["--dirsfirst", "--noreport", "--gitignore", "--prune", "--du", "--charset", "--filelimit"],
@@ -237,7 +236,7 @@ pub(super) const LOOKERS: [Looker; 58] = [
     Looker { name: "fgrep", ..GREP },
     Looker {
         name: "rg",
-        flags: "aSsiFvwxclLnNoHIUPpqu0.",
+        flags: "aSsiFvwxclnNoHIUPpqu0.",
         valued: "egtTmABCMjrdE",
         files: "f",
         long: &[

@@ -151,11 +151,14 @@ impl Crew {
     async fn more_to_hear(&self, run: &Run, member: &Member, stop: &CancellationToken) -> Option<String> {
         let tasks = &member.cx.tasks;
         if tasks.is_awaited(TaskKind::Agent) {
+            // Whoever it waits for may need the seat.
+            member.seat.rest();
             tokio::select! {
                 () = tasks.changed() => {}
                 () = stop.cancelled() => return None,
                 () = tokio::time::sleep(PATIENCE) => {}
             }
+            member.seat.resume().await;
         } else if member.cx.inbox.close_if_empty() {
             return None;
         }
