@@ -13,7 +13,11 @@ mod save;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use posse_core::permission::{Behavior, Destination, Mode, Rule, RuleSet, RuleSource, RuleText, Update};
+use posse_core::permission::{
+    Behavior, Destination, Mode, Place, Rule, RuleSet, RuleSource, RuleText, Update,
+};
+
+use crate::tool::{Filter, Hidden};
 
 pub use guard::{Authorized, Guard};
 pub use listen::{RunHooks, Subagent, Wish};
@@ -121,6 +125,21 @@ impl Authority {
     /// The working directories now.
     pub fn roots(&self) -> Arc<[PathBuf]> {
         Arc::clone(&self.lock().roots)
+    }
+
+    /// What searches pass over: what no tool may read.
+    pub fn hidden(self: &Arc<Self>) -> Hidden {
+        let authority = Arc::clone(self);
+        Hidden::new(move || {
+            let rules = authority.rules();
+            rules.denies_some_reading().then(|| {
+                let hides = move |path: &Path| {
+                    let place = Place { named: path.to_owned(), real: real::follow(path) };
+                    rules.denies_reading(&place)
+                };
+                Arc::new(hides) as Filter
+            })
+        })
     }
 
     /// Whether the mode that asks nothing may be switched to.

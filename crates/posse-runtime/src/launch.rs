@@ -528,6 +528,7 @@ impl Ground {
         let mut cx = ToolCx::new(Arc::clone(&self.world), self.session.spool.clone());
         cx.extra_dirs = self.authority.roots().iter().skip(1).cloned().collect();
         cx.sandbox = self.confinement.sandbox.clone();
+        cx.hidden = self.authority.hidden();
         cx.env_file = Some(self.session.spool.join("hook-env.sh").into());
         cx
     }

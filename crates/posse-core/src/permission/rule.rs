@@ -326,6 +326,16 @@ impl RuleSet {
         }
     }
 
+    /// Whether any rule keeps files from being read.
+    pub fn denies_some_reading(&self) -> bool {
+        self.speaks_of_reading(Behavior::Deny)
+    }
+
+    /// Whether a rule keeps this place from being read.
+    pub fn denies_reading(&self, place: &Place) -> bool {
+        self.about_place(Behavior::Deny, "Read", false, place).is_some()
+    }
+
     /// Whether any rule of this behaviour speaks of commands.
     pub(super) fn speaks_of_commands(&self, behavior: Behavior) -> bool {
         let index = self.index(behavior);

@@ -94,6 +94,12 @@ pub(super) fn check_tools(request: &LaunchRequest) -> Result<Vec<String>, Launch
             }
         }
     }
+    let mut refused = request.disallowed_tools.iter().flat_map(|list| split_entries(list));
+    if let Some((_, entry)) = refused.find(|(_, entry)| ToolPattern::is_unbalanced(entry)) {
+        // A limit that cannot be read must not be taken for none.
+        let what = format!("--disallowedTools {entry}: unbalanced parentheses");
+        return Err(LaunchError::Refused { what, hint: "write Tool or Tool(pattern), in quotes" });
+    }
     let flags =
         [("--allowedTools", &request.allowed_tools), ("--disallowedTools", &request.disallowed_tools)];
     for (flag, lists) in flags {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::message::Message;
 use tokio_util::sync::CancellationToken;
 
-use super::{FileState, Inbox, Tasks, Todos};
+use super::{FileState, Hidden, Inbox, Tasks, Todos};
 use crate::sandbox::Sandbox;
 use crate::world::{Env, World};
 
@@ -37,6 +37,8 @@ pub struct ToolCx {
     pub call: Box<str>,
     /// Which agent this is; empty for the main one.
     pub agent: Arc<str>,
+    /// What searches pass over.
+    pub hidden: Hidden,
     /// What others have written to it.
     pub inbox: Inbox,
     /// What was said so far, for tools that hand it on.
@@ -59,6 +61,7 @@ impl ToolCx {
             spool: spool.into(),
             call: Box::default(),
             agent: Arc::from(""),
+            hidden: Hidden::default(),
             inbox: Inbox::default(),
             conversation: None,
         }

@@ -188,3 +188,35 @@ fn the_agent_of_the_settings_is_run_and_a_missing_one_is_named() {
     );
     assert!(env.path("project/made").exists());
 }
+
+#[test]
+fn what_may_not_be_read_is_not_found_either() {
+    let script = "
+- calls: [{Grep: {pattern: secret, output_mode: content}}, {Grep: {pattern: secret, glob: .env}}, {Glob: {pattern: '**/.e*'}}]
+- say: Done.
+";
+    let env = rehearsed(script);
+    env.write("project/.env", "secret=1");
+    env.write("project/a.txt", "no secret");
+    env.write("home/.claude/settings.json", r#"{"permissions": {"deny": ["Read(.env)"]}}"#);
+    let lines = stream(&env, &[]);
+    let answers = answers(&lines).join("\n");
+    assert!(
+        answers.contains("a.txt") && !answers.contains(".env:") && !answers.contains("secret=1"),
+        "{answers}"
+    );
+    assert!(!answers.lines().any(|line| line.ends_with("/.env") || line == ".env"), "{answers}");
+    env.write("home/.claude/settings.json", "{}");
+    assert!(
+        self::answers(&stream(&env, &[])).join("\n").contains("secret=1"),
+        "without the rule it is found"
+    );
+}
+
+#[test]
+fn a_limit_that_cannot_be_read_refuses_the_start() {
+    let env = rehearsed("- say: hi\n");
+    let output = env.posse(&[&["-p", "go", "--disallowedTools", "Bash(echo"], &MODEL[..]].concat());
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("unbalanced parentheses"), "{output:?}");
+}

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::blocking;
 use super::search::{self, Newest};
-use crate::tool::{Tool, ToolCx, ToolOutput};
+use crate::tool::{Filter, Tool, ToolCx, ToolOutput};
 
 /// Most files in an answer.
 const LIMIT: usize = 100;
@@ -101,6 +101,8 @@ struct Plan {
     depth: Option<usize>,
     /// Folders to stay out of.
     closed: Vec<&'static str>,
+    /// What is passed over.
+    hidden: Option<Filter>,
 }
 
 impl Plan {
@@ -132,12 +134,12 @@ impl Plan {
         // A set of one: unlike a lone matcher it knows shortcuts, such as looking at the ending only.
         let matcher = GlobSetBuilder::new().add(glob).build();
         let matcher = matcher.map_err(|error| format!("Invalid glob {pattern:?}: {}", error.kind()))?;
-        Ok(Self { base, matcher, depth, closed })
+        Ok(Self { base, matcher, depth, closed, hidden: cx.hidden.now() })
     }
 
     fn run(&self, halt: &AtomicBool) -> (Vec<PathBuf>, usize) {
         let all = Mutex::new(Newest::new(LIMIT));
-        let closed = self.closed.clone();
+        let (closed, hidden) = (self.closed.clone(), self.hidden.clone());
         let mut walk = WalkBuilder::new(&self.base);
         walk.standard_filters(false)
             .current_dir(&self.base)
@@ -145,7 +147,8 @@ impl Plan {
             // Only folders are closed; asking every file for its name takes its path apart.
             .filter_entry(move |entry| {
                 let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                !folder || !closed.iter().any(|name| entry.file_name() == *name)
+                let is_closed = folder && closed.iter().any(|name| entry.file_name() == *name);
+                !is_closed && !hidden.as_ref().is_some_and(|hides| hides(entry.path()))
             });
         walk.build_parallel().run(|| {
             let mut worker = Worker { plan: self, halt, found: Newest::new(LIMIT), all: &all, folder: None };

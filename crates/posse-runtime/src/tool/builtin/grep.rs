@@ -152,7 +152,10 @@ impl Plan {
         let mode = input.output_mode.unwrap_or_default();
 
         let mut walk = search::obedient(&root, &cwd, &cx.world.env);
-        walk.filter_entry(|entry| !search::is_vcs(entry.file_name()));
+        let hidden = cx.hidden.now();
+        walk.filter_entry(move |entry| {
+            !search::is_vcs(entry.file_name()) && !hidden.as_ref().is_some_and(|hides| hides(entry.path()))
+        });
         if let Some(globs) = &input.glob {
             add_globs(&mut walk, globs, &root, &cwd)?;
         }
