@@ -433,7 +433,7 @@ fn a_hook_may_open_a_folder() {
 fn until_heard(what: &str) -> String {
     let (first, rest) = what.split_at(1);
     format!(
-        "- calls: [{{Bash: {{command: 'until grep -q [{first}]{rest} ~/heard.jsonl; do sleep 0.02; done'}}}}]\n"
+        "- calls: [{{Bash: {{command: 'until grep -q \"[{first}]{rest}\" ~/heard.jsonl; do sleep 0.02; done'}}}}]\n"
     )
 }
 
