@@ -187,6 +187,14 @@ pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
     if at.hook == Some(HookSays::Ask) {
         return judged.ask(Reason::Hook);
     }
+    if at.mode == Mode::BypassPermissions
+        && let Some(reason) = judged.may_be_denied()
+        && judged.allowance().is_err()
+        && at.hook != Some(HookSays::Allow)
+    {
+        // A limit holds also where nothing else is asked: what may be beyond it is.
+        return Decision { ruling: Ruling::Ask, reason };
+    }
     if at.mode == Mode::BypassPermissions {
         return Decision { ruling: Ruling::Allow, reason: Reason::Mode(at.mode) };
     }
@@ -506,10 +514,12 @@ impl<'a> Judged<'a> {
 
     /// What no rule decided is the mode's to decide.
     fn left_open(&self, reason: Reason) -> Decision {
+        // What steers other tools, or what a rule wants asked or kept back, is not for a model to wave through.
+        let is_for_people =
+            matches!(reason, Reason::Protected { .. } | Reason::Rule { .. } | Reason::MayFit { .. });
         let ruling = match self.at.mode {
             Mode::DontAsk => Ruling::Deny,
-            // What steers other tools is not for a model to wave through.
-            Mode::Auto if !matches!(reason, Reason::Protected { .. }) => Ruling::Judge,
+            Mode::Auto if !is_for_people => Ruling::Judge,
             Mode::Auto | Mode::Plan | Mode::Default | Mode::Bubble | Mode::AcceptEdits => Ruling::Ask,
             Mode::BypassPermissions => Ruling::Allow,
         };

@@ -590,3 +590,13 @@ fn what_takes_away_means_the_tool_however_it_is_spelt() {
     check(Mode::BypassPermissions, "deny bash; deny EDIT(a)", &[("Bash ls", "deny"), ("Edit a", "deny")]);
     check(Mode::Default, "allow bash", &[("Bash make", "ask")]);
 }
+
+#[test]
+fn where_nothing_is_asked_what_may_be_denied_still_is() {
+    check(
+        Mode::BypassPermissions,
+        "deny Bash(rm:*)",
+        &[("Bash make", "allow"), ("Bash $X y", "ask"), ("Bash eval \"$X\"", "ask"), ("Bash {rm,x}", "ask")],
+    );
+    check(Mode::BypassPermissions, "", &[("Bash eval \"$X\"", "allow")]);
+}

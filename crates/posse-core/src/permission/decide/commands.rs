@@ -109,6 +109,23 @@ impl<'a> Judged<'a> {
         Err(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() })
     }
 
+    /// Why a command line may do what a rule denies, if that is only known when it runs.
+    pub(super) fn may_be_denied(&self) -> Option<Reason> {
+        let (rules, script) = (self.rules(), self.script?);
+        if !rules.speaks_of_commands(Behavior::Deny) {
+            return None;
+        }
+        if let Some(doubt) = script.doubts.first() {
+            return Some(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
+        }
+        script.runs.iter().find_map(|run| match rules.about_run(Behavior::Deny, run) {
+            (Fit::Maybe, Some(rule)) => {
+                Some(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() })
+            }
+            _ => None,
+        })
+    }
+
     /// Whether a command line does nothing but look.
     pub(super) fn only_looks(&self) -> Result<(), Reason> {
         let Some(script) = self.script.filter(|script| !script.runs.is_empty()) else {
