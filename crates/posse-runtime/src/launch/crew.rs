@@ -117,7 +117,8 @@ struct Member {
     standing: Mutex<Standing>,
     /// Rung when somebody wants it in the background.
     to_background: Notify,
-    _confinement: powers::Confinement,
+    /// What must live as long as its sandbox; shared with whoever works in the same one.
+    confinement: Arc<powers::Confinement>,
 }
 
 /// How an agent stands.
@@ -189,7 +190,7 @@ impl Crew {
             tree_name: None,
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
-            _confinement: powers::Confinement::default(),
+            confinement: Arc::default(),
         };
         self.members().by_id.insert(Box::default(), Arc::new(member));
     }

@@ -362,3 +362,30 @@ fn where_a_sandbox_is_demanded_nothing_starts_without() {
     assert!(output.stderr.contains("commands run without a sandbox"), "{}", output.stderr);
     assert!(output.code == Some(0) && env.path("project/src/ran").exists());
 }
+
+#[test]
+fn a_reader_that_goes_on_keeps_its_sandbox() {
+    let env = env();
+    env.write(
+        "project/.claude/agents/reader.md",
+        "---\nname: reader\ndescription: Reads\ntools: Read, Bash\n---\nYou read.\n",
+    );
+    env.write(
+        "project/script.yaml",
+        "
+main:
+- calls: [{Agent: {description: look, prompt: Look, subagent_type: reader, name: rex}}]
+- calls: [{Agent: {description: more, prompt: Look again, resume: rex}}]
+- say: Done.
+agents:
+  reader:
+  - calls: [{Bash: {command: 'test -d $TMPDIR && echo first'}}]
+  - say: one
+  - calls: [{Bash: {command: 'test -d $TMPDIR && echo second; echo x > written'}}]
+  - say: two
+",
+    );
+    let lines = run(&env, &["--allowedTools", "Bash"]);
+    assert!(lines.contains("first") && lines.contains("second"), "{lines}");
+    assert!(!env.path("project/written").exists(), "{lines}");
+}

@@ -2,7 +2,7 @@
 //!
 //! Knows how rules meet what the shell's grammar found. Refuses to read command lines itself: that is `shell`.
 
-use crate::shell::{self, Run, Word};
+use crate::shell::{self, Run, Script, Word};
 
 use super::super::reach::{changed_by, path_like, shows_contents};
 use super::{Behavior, Fit, Judged, Mode, Reason, Rule, RuleSet};
@@ -62,16 +62,8 @@ impl<'a> Judged<'a> {
         };
         let rules_look_inside = any(RuleSet::speaks_of_commands);
         if rules_look_inside || (bare.is_none() && !self.at.contained) {
-            if let Some(doubt) = script.doubts.first() {
-                return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
-            }
-            for run in &script.runs {
-                for behavior in [Behavior::Deny, Behavior::Ask] {
-                    if let (Fit::Maybe, Some(rule)) = rules.about_run(behavior, run) {
-                        return Err(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() });
-                    }
-                }
-            }
+            in_doubt(script)?;
+            self.may_fit(script, &[Behavior::Deny, Behavior::Ask])?;
         }
         if !self.at.contained && any(RuleSet::speaks_of_reading) {
             script.runs.iter().try_for_each(|run| self.reads_what_is_known(run))?;
@@ -115,15 +107,19 @@ impl<'a> Judged<'a> {
         if !rules.speaks_of_commands(Behavior::Deny) {
             return None;
         }
-        if let Some(doubt) = script.doubts.first() {
-            return Some(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
-        }
-        script.runs.iter().find_map(|run| match rules.about_run(Behavior::Deny, run) {
-            (Fit::Maybe, Some(rule)) => {
-                Some(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() })
+        in_doubt(script).and_then(|()| self.may_fit(script, &[Behavior::Deny])).err()
+    }
+
+    /// Fails where a rule may fit a part of a command line, and that is only known when it runs.
+    fn may_fit(&self, script: &Script, behaviors: &[Behavior]) -> Result<(), Reason> {
+        for run in &script.runs {
+            for behavior in behaviors {
+                if let (Fit::Maybe, Some(rule)) = self.rules().about_run(*behavior, run) {
+                    return Err(Reason::MayFit { text: rule.text.clone(), part: run.text.clone() });
+                }
             }
-            _ => None,
-        })
+        }
+        Ok(())
     }
 
     /// Whether a command line does nothing but look.
@@ -131,9 +127,7 @@ impl<'a> Judged<'a> {
         let Some(script) = self.script.filter(|script| !script.runs.is_empty()) else {
             return Err(Reason::Open);
         };
-        if let Some(doubt) = script.doubts.first() {
-            return Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why });
-        }
+        in_doubt(script)?;
         script.runs.iter().try_for_each(|run| {
             self.redirects_allowed(run)?;
             self.run_looks(run)
@@ -269,6 +263,14 @@ impl<'a> Judged<'a> {
 
 pub(super) fn has_harmless_variables(run: &Run) -> bool {
     run.variables.iter().all(|variable| shell::is_harmless(&variable.name))
+}
+
+/// Fails where a command line cannot be judged.
+fn in_doubt(script: &Script) -> Result<(), Reason> {
+    match script.doubts.first() {
+        Some(doubt) => Err(Reason::Doubt { part: doubt.text.clone(), why: doubt.why }),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn is_sink(file: &Word) -> bool {

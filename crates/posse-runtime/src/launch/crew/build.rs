@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{Cause, Input, NOTES};
 use posse_core::hooks::Common as HookCommon;
+use posse_core::hooks::occasion::MemoryType;
 use posse_core::message::Message;
 use posse_core::origin::Origin;
 use posse_core::spec::AgentSpec;
@@ -31,10 +32,8 @@ use crate::run::{Deferral, RunSetup, ToolPool};
 use crate::session::{EntryWriter, SessionError, Transcript};
 use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx};
 
-/// Built-in agents that answer once and are not continued.
-const ONE_SHOT: [&str; 2] = ["Explore", "Plan"];
-/// Built-in agents that are told nothing of the project but its place.
-const BARE: [&str; 2] = ["Explore", "Plan"];
+/// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
+const SCOUTS: [&str; 2] = ["Explore", "Plan"];
 
 /// What a failing step says.
 pub(super) fn failed(step: &'static str, why: impl ToString) -> Cause {
@@ -98,12 +97,12 @@ impl Crew {
             contained: confinement.allows_commands.clone(),
             ..caller.setup.guard.clone()
         };
-        let is_builtin = definition.source.origin == Origin::BuiltIn;
+        let is_scout = definition.source.origin == Origin::BuiltIn && SCOUTS.contains(&&*spec.name);
         let setup = RunSetup {
             model: client,
             model_id,
             system: self.system(spec, &cx, memory.as_ref()),
-            opening: self.opening(spec, is_builtin && BARE.contains(&&*spec.name)),
+            opening: self.opening(spec, is_scout),
             greeting: Vec::new(),
             tools: pool,
             guard,
@@ -123,7 +122,7 @@ impl Crew {
             description: input.description.clone(),
             depth: spec.depth,
             is_fork: false,
-            one_shot: is_builtin && ONE_SHOT.contains(&&*spec.name),
+            one_shot: is_scout,
             capability,
             may_ask: spec.approval.value.may_ask,
             model: spec.model.value.clone(),
@@ -135,7 +134,7 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
-            _confinement: confinement,
+            confinement: Arc::new(confinement),
             id,
         }))
     }
@@ -183,7 +182,7 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
-            _confinement: powers::Confinement::default(),
+            confinement: Arc::clone(&caller.confinement),
             id,
         })
     }
@@ -297,8 +296,7 @@ impl Crew {
 
     fn make_opening(&self, spec: &AgentSpec, bare: bool) -> Option<Arc<str>> {
         let context = &self.common.context;
-        let managed =
-            |file: &&prompt::Instructions| file.whose.contains("admin") || file.whose.contains("managed");
+        let managed = |file: &&prompt::Instructions| file.memory == MemoryType::Managed;
         let instructions: Vec<prompt::Instructions> = match (bare, spec.omit_claude_md) {
             (true, _) => Vec::new(),
             (false, true) => context.instructions.iter().filter(managed).cloned().collect(),

@@ -86,14 +86,7 @@ impl Crew {
         if caller.is_fork || is_fork_history(conversation) {
             return Err("A fork cannot fork. Do the work yourself with your tools, and report.".into());
         }
-        let policy = &self.common.catalog.policy;
-        if let Some(rule) = spec::denied("fork", policy) {
-            let from = rule.by.file.display();
-            return Err(format!(
-                "Agent type 'fork' has been denied by permission rule '{}' from {from}",
-                rule.text
-            ));
-        }
+        self.refuse_denied("fork")?;
         let background = self.lifecycle(input, None)?;
         let id = self.new_id();
         let place = self
@@ -121,13 +114,7 @@ impl Crew {
         let registry = &self.common.catalog.registry;
         match registry.lookup(wanted.unwrap_or("general-purpose")) {
             Lookup::Found(found) => {
-                if let Some(rule) = spec::denied(&found.name, &self.common.catalog.policy) {
-                    let from = rule.by.file.display();
-                    return Err(format!(
-                        "Agent type '{}' has been denied by permission rule '{}' from {from}",
-                        found.name, rule.text
-                    ));
-                }
+                self.refuse_denied(&found.name)?;
                 Ok(found)
             }
             Lookup::Ambiguous(names) => {
@@ -135,6 +122,13 @@ impl Crew {
             }
             Lookup::Unknown(_) => Err(delegation::not_found(wanted, &offered)),
         }
+    }
+
+    /// An agent that a rule denies is not started.
+    fn refuse_denied(&self, name: &str) -> Result<(), String> {
+        let Some(rule) = spec::denied(name, &self.common.catalog.policy) else { return Ok(()) };
+        let (text, from) = (&rule.text, rule.by.file.display());
+        Err(format!("Agent type '{name}' has been denied by permission rule '{text}' from {from}"))
     }
 
     /// Whether a call runs in the background.

@@ -136,7 +136,7 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
-            _confinement: Default::default(),
+            confinement: Arc::clone(&member.confinement),
         };
         Ok(Job { member: Arc::new(again), prompt, message, call: call.into(), background })
     }

@@ -9,12 +9,10 @@ use posse_core::hooks::{HookEvent, Occasion};
 use posse_core::message::{Block, Message, Role, Usage};
 use tokio_util::sync::CancellationToken;
 
+use super::super::news;
 use super::{Crew, Member, Standing};
 use crate::run::{Ended, Mark, Run};
 use crate::tool::TaskKind;
-
-/// How long an agent waits for agents of its own after its last word, unless the environment says otherwise.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What an agent leaves.
 pub(super) struct Left {
@@ -149,17 +147,16 @@ impl Crew {
 
     /// What agents of its own and others have to say after its last word; nothing if it is really over.
     async fn more_to_hear(&self, run: &Run, member: &Member, stop: &CancellationToken) -> Option<String> {
-        let tasks = &member.cx.tasks;
-        if tasks.is_awaited(TaskKind::Agent) {
+        if member.cx.tasks.is_awaited(TaskKind::Agent) {
             // Whoever it waits for may need the seat.
             member.seat.rest();
-            tokio::select! {
-                () = tasks.changed() => {}
-                () = stop.cancelled() => return None,
-                () = tokio::time::sleep(PATIENCE) => {}
-            }
+            let news = news(run, &member.cx, stop).await;
             member.seat.resume().await;
-        } else if member.cx.inbox.close_if_empty() {
+            if news.is_some() {
+                return news;
+            }
+        }
+        if member.cx.inbox.close_if_empty() {
             return None;
         }
         let mail = run.mail();
