@@ -9,7 +9,8 @@ use posse_core::message::Usage;
 use posse_core::price::{self, Price};
 use serde_json::{Map, Value, json};
 
-use super::{LaunchRequest, Launched, Provider, client, side};
+use super::provider::{Provider, client};
+use super::{LaunchRequest, Launched, side};
 use crate::model::Model;
 
 /// A model that can be switched to.

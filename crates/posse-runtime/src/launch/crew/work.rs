@@ -9,7 +9,7 @@ use posse_core::hooks::{HookEvent, Occasion};
 use posse_core::message::{Block, Message, Role, Usage};
 use tokio_util::sync::CancellationToken;
 
-use super::super::news;
+use super::super::launched::news;
 use super::{Crew, Member, Standing};
 use crate::run::{Ended, Mark, Run};
 use crate::tool::TaskKind;

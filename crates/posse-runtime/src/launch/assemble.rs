@@ -1,0 +1,180 @@
+//! Everybody joins: from the ground to a session that can be talked to. Nothing here can fail.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_core::definition::AgentDefinition;
+use posse_core::failure::RetryPolicy;
+use posse_core::permission::Mode;
+use posse_core::registry::Failed;
+use posse_core::turn::Limits;
+use posse_core::{budget, price, prompt};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
+
+use super::ground::Ground;
+use super::launched::{Facts, Launched};
+use super::provider::key_source;
+use super::{LaunchRequest, StructuredOutput, powers};
+use crate::authority::Guard;
+use crate::catalog::Catalog;
+use crate::context;
+use crate::model::SystemPart;
+use crate::purse::Purse;
+use crate::run::{Run, RunSetup, ToolPool};
+use crate::world::{Env, World};
+
+/// Everybody joins.
+pub(super) async fn assemble(mut ground: Ground) -> Launched {
+    let (sender, events) = unbounded_channel();
+    let agent = ground.agent.clone();
+    let session_hooks = powers::hooks(&ground.catalog, agent.as_ref(), &mut ground.notes);
+    let crew = ground.crew(&sender, &session_hooks);
+    let window = price::context_window(&ground.model_name);
+    let final_name = ground.final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
+    let tools = ground.tools(&crew, window);
+    let judge = Arc::new(ground.side("haiku"));
+    let cx = ground.tool_context();
+    let hooks = ground.run_hooks(session_hooks, &judge, &sender);
+    let Ground { request, world, catalog, session, mode, gathered, notes, .. } = ground;
+    let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
+    let guard = Guard {
+        capability,
+        desk: request.desk.clone(),
+        judge: Some(judge.clone()),
+        readable: vec![session.spool.clone()],
+        home: world.env.home().map(Path::to_owned),
+        contained: confinement.allows_commands.clone(),
+        ..Guard::new(Arc::clone(&authority), mode.clone(), hooks.clone())
+    };
+    let max_tokens = max_tokens(&world.env);
+    let setup = RunSetup {
+        world: Arc::clone(&world),
+        model,
+        model_id: model_id.clone(),
+        fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
+        system: system(&request, agent.as_ref(), &gathered),
+        opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()).map(Into::into),
+        greeting: Vec::new(),
+        tools: tools.clone(),
+        guard,
+        limits: limits(&request, agent.as_ref()),
+        purse: purse(&request, &catalog, &world),
+        thinking: request.thinking,
+        effort: request.effort.or(agent.as_ref().and_then(|agent| agent.effort)),
+        max_tokens,
+        retry: retry_policy(&world.env),
+        window,
+        final_tool: final_name,
+        raw_events: request.raw_events,
+        session: session.id.clone().into(),
+        bill,
+        agent: None,
+    };
+    crew.enlist_main(setup.clone(), cx.clone(), &model_name, catalog.main.approval.may_ask);
+    let told = Told {
+        session: &session.id,
+        model: &model_id,
+        tools: &tools,
+        mode: mode.current(),
+        window,
+        max_tokens,
+    };
+    let facts = facts(&catalog, agent.as_ref(), &world, told);
+    let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
+    let mut launched = Launched {
+        run,
+        events,
+        facts,
+        cx,
+        mode,
+        notes,
+        hooks,
+        model_name,
+        judge,
+        crew,
+        watching: JoinSet::new(),
+        _confinement: confinement,
+    };
+    launched.watch(&request, &catalog.layout, authority);
+    launched.begin(&request, &gathered.instructions).await;
+    launched
+}
+
+fn limits(request: &LaunchRequest, agent: Option<&AgentDefinition>) -> Limits {
+    Limits { max_requests: request.max_turns.or(agent.and_then(|agent| agent.max_turns.map(Into::into))) }
+}
+
+/// What the whole tree of agents may use up: the smallest of what settings and flags say.
+fn purse(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Purse {
+    let flag = budget::Limits {
+        microdollars: request.max_budget_usd.and_then(budget::from_dollars),
+        ..budget::Limits::default()
+    };
+    Purse::new("main", catalog.settings.budget.limits().narrowed(flag), &world.clock)
+}
+
+/// What is told of a run that is not in its catalog.
+struct Told<'a> {
+    session: &'a str,
+    model: &'a str,
+    tools: &'a ToolPool,
+    mode: Mode,
+    window: u64,
+    max_tokens: u32,
+}
+
+fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told: Told<'_>) -> Facts {
+    let plugin =
+        |plugin: &crate::catalog::Plugin| (plugin.name.to_string(), plugin.path.display().to_string());
+    let failed = |failed: &Failed| (failed.source.file.display().to_string(), failed.reason().to_owned());
+    Facts {
+        session: told.session.into(),
+        model: told.model.into(),
+        tools: told.tools.names().map(str::to_owned).collect(),
+        mode: told.mode,
+        agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
+        plugins: catalog.plugins.iter().map(plugin).collect(),
+        failed: catalog.registry.failed.iter().map(failed).collect(),
+        key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),
+        window: told.window,
+        max_tokens: told.max_tokens,
+        cwd: world.cwd.clone(),
+        initial_prompt: agent.and_then(|agent| agent.initial_prompt.clone()),
+    }
+}
+
+/// What never changes first, what changes from day to day last.
+fn system(
+    request: &LaunchRequest,
+    agent: Option<&AgentDefinition>,
+    context: &context::Context,
+) -> Arc<[SystemPart]> {
+    let body = agent.map(|agent| agent.body.trim()).filter(|body| !body.is_empty());
+    let main = request.system_prompt.as_deref().or(body).unwrap_or(prompt::DEFAULT).trim().to_owned();
+    let mut parts = Vec::new();
+    let mut add = |text: String, cache: bool| {
+        if !text.is_empty() {
+            parts.push(SystemPart { text, cache });
+        }
+    };
+    add(main, true);
+    add(request.append_system_prompt.clone().unwrap_or_default(), false);
+    // Whoever replaces the whole prompt wants exactly that.
+    if request.system_prompt.is_none() {
+        add(prompt::environment(&context.environment), true);
+    }
+    parts.into()
+}
+
+fn max_tokens(env: &Env) -> u32 {
+    const DEFAULT: u32 = 32_000;
+    let set = env.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").and_then(|tokens| u32::try_from(tokens).ok());
+    set.filter(|tokens| *tokens > 0).unwrap_or(DEFAULT)
+}
+
+pub(super) fn retry_policy(env: &Env) -> RetryPolicy {
+    let retries = env.number("CLAUDE_CODE_MAX_RETRIES").and_then(|retries| u32::try_from(retries).ok());
+    let policy = RetryPolicy::default();
+    RetryPolicy { max_retries: retries.unwrap_or(policy.max_retries), ..policy }
+}

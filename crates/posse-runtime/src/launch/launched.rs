@@ -1,0 +1,230 @@
+//! A session that is under way: it is talked to, told of what happens elsewhere, and ended.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::event::Outcome;
+use posse_core::hooks::occasion::{EndReason, LoadReason, SessionSource};
+use posse_core::hooks::{HookEvent, Occasion};
+use posse_core::message::Message;
+use posse_core::permission::Mode;
+use posse_core::prompt;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::crew::Crew;
+use super::{LaunchRequest, SessionChoice, powers, side};
+use crate::ask::SharedMode;
+use crate::authority::RunHooks;
+use crate::context;
+use crate::run::{Ended, Event, Run};
+use crate::session::SessionError;
+use crate::tool::{TaskKind, ToolCx};
+
+/// A run, ready to be talked to.
+pub struct Launched {
+    /// The run.
+    pub run: Run,
+    /// What happens in it.
+    pub events: UnboundedReceiver<Event>,
+    /// What it was launched with.
+    pub facts: Facts,
+    /// What the tools share; to be shut down at the end.
+    pub cx: ToolCx,
+    /// How actions are approved from now on.
+    pub mode: SharedMode,
+    /// What the user should know before anything happens.
+    pub notes: Vec<String>,
+    pub(super) hooks: RunHooks,
+    /// The model as it was asked for, which tells whose it is.
+    pub(super) model_name: String,
+    /// Who is asked beside the conversation.
+    pub(super) judge: Arc<side::Side>,
+    /// Everybody but the main agent.
+    pub(super) crew: Arc<Crew>,
+    /// Whoever looks for changes on disk; ends with this.
+    pub(super) watching: JoinSet<()>,
+    pub(super) _confinement: powers::Confinement,
+}
+
+impl Launched {
+    /// Tells hooks that the session begins, and takes what they add to it.
+    pub(super) async fn begin(&mut self, request: &LaunchRequest, instructions: &[prompt::Instructions]) {
+        let cwd = self.cx.cwd.get();
+        self.run.remember(instructions.to_vec());
+        if let Some(trigger) = request.setup
+            && self.hooks.hears(HookEvent::Setup)
+        {
+            let merged = self.hooks.fire(&Occasion::Setup { trigger }, &cwd).await;
+            self.take(merged);
+        }
+        if self.hooks.hears(HookEvent::SessionStart) {
+            let occasion = Occasion::SessionStart {
+                source: source(request),
+                model: Some(self.facts.model.to_string()),
+                session_title: None,
+            };
+            let merged = self.hooks.fire(&occasion, &cwd).await;
+            self.take(merged);
+        }
+        if self.hooks.hears(HookEvent::InstructionsLoaded) {
+            for file in instructions {
+                let occasion = context::loaded(file, LoadReason::SessionStart);
+                let merged = self.hooks.fire(&occasion, &cwd).await;
+                self.take(merged);
+            }
+        }
+    }
+
+    fn take(&mut self, merged: posse_core::hooks::Merged) {
+        self.notes.extend(merged.system_messages.into_iter().chain(merged.errors));
+        self.run.greet(merged.context);
+        if let Some(first) = merged.initial_user_message {
+            let own = self.facts.initial_prompt.take();
+            let texts = own.iter().map(|own| &**own).chain([first.as_str()]);
+            self.facts.initial_prompt = Some(texts.collect::<Vec<_>>().join("\n\n").into());
+        }
+    }
+
+    /// Approves actions in another way from now on, if that way is open.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), &'static str> {
+        if mode == Mode::BypassPermissions && !self.run.may_bypass() {
+            return Err(
+                "bypassPermissions is not open here: start with --allow-dangerously-skip-permissions",
+            );
+        }
+        self.mode.set(mode);
+        Ok(())
+    }
+
+    /// Waits until a hook in the background has something to say that cannot wait: what to tell the model.
+    pub async fn woken(&self) -> String {
+        self.hooks.mail().woken().await;
+        let texts: Vec<String> = self.hooks.mail().take().into_iter().map(|mail| mail.text).collect();
+        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
+    }
+
+    /// Ends the session: hooks hear of it, and nothing it started is left.
+    pub async fn end(&mut self, reason: EndReason) {
+        if self.hooks.hears(HookEvent::SessionEnd) {
+            self.hooks.fire(&Occasion::SessionEnd { reason }, &self.cx.cwd.get()).await;
+        }
+        self.cx.tasks.shutdown().await;
+        self.hooks.hooks().shutdown().await;
+        self.crew.disband();
+        // Agents that were stopped just now are paid for like all others.
+        self.run.pay();
+    }
+
+    /// The agents that nobody waits for any longer, for people; nothing if all have ended and been told of.
+    pub fn left_behind(&self) -> Option<String> {
+        let left = self.cx.tasks.list();
+        let names: Vec<String> = left
+            .iter()
+            .filter(|task| task.kind == TaskKind::Agent && !task.state.is_over())
+            .map(|task| format!("`{}`", task.description.as_deref().unwrap_or(&task.command)))
+            .collect();
+        (!names.is_empty())
+            .then(|| format!("stopped what was still at work in the background: {}", names.join(", ")))
+    }
+}
+
+/// Says something and goes on until nothing is left to hear: an agent in the background that ends after the last answer
+/// is told of in a turn of its own. `stop` ends the waiting, and so does the environment's limit.
+pub async fn converse(
+    run: &mut Run,
+    cx: &ToolCx,
+    message: Message,
+    stop: CancellationToken,
+) -> Result<Ended, SessionError> {
+    let mut ended = run.prompt(message, stop.clone()).await?;
+    while matches!(ended.outcome, Outcome::Answer { .. }) {
+        let Some(news) = news(run, cx, &stop).await else {
+            if stop.is_cancelled() {
+                ended.outcome = Outcome::Cancelled { in_tools: true };
+            }
+            break;
+        };
+        let next = run.prompt(Message::user(news), stop.clone()).await?;
+        let mut usage = ended.usage;
+        usage += next.usage;
+        ended = Ended {
+            usage,
+            denials: ended.denials.into_iter().chain(next.denials).collect(),
+            user_messages: ended.user_messages + next.user_messages,
+            duration_ms: ended.duration_ms + next.duration_ms,
+            ..next
+        };
+    }
+    Ok(ended)
+}
+
+/// Waits for agents in the background: what the model is to be told of them, if any are left.
+pub(super) async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String> {
+    const USUAL: u64 = 600_000;
+    let limit = cx.world.env.number("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").unwrap_or(USUAL);
+    let patience = async {
+        match limit {
+            0 => std::future::pending().await,
+            limit => tokio::time::sleep(Duration::from_millis(limit)).await,
+        }
+    };
+    tokio::pin!(patience);
+    while cx.tasks.is_awaited(TaskKind::Agent) {
+        tokio::select! {
+            () = cx.tasks.changed() => {}
+            () = stop.cancelled() => return None,
+            () = &mut patience => return None,
+        }
+        let mail = run.mail();
+        if !mail.is_empty() {
+            return Some(mail.join("\n\n"));
+        }
+    }
+    None
+}
+
+/// How a session begins, as hooks know it.
+fn source(request: &LaunchRequest) -> SessionSource {
+    match &request.session {
+        SessionChoice::New | SessionChoice::NewWith(_) if request.after_clear => SessionSource::Clear,
+        SessionChoice::New | SessionChoice::NewWith(_) => SessionSource::Startup,
+        SessionChoice::Continue { fork: Some(_) } | SessionChoice::Resume { fork: Some(_), .. } => {
+            SessionSource::Fork
+        }
+        SessionChoice::Continue { fork: None } | SessionChoice::Resume { fork: None, .. } => {
+            SessionSource::Resume
+        }
+    }
+}
+
+/// What frontends tell about a run.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The session.
+    pub session: Box<str>,
+    /// The model's id.
+    pub model: Box<str>,
+    /// Names of the tools.
+    pub tools: Vec<String>,
+    /// The mode.
+    pub mode: Mode,
+    /// Names of the agents.
+    pub agents: Vec<String>,
+    /// Plugins: name and path.
+    pub plugins: Vec<(String, String)>,
+    /// Agents that could not be loaded: file and reason.
+    pub failed: Vec<(String, String)>,
+    /// Where the key comes from.
+    pub key_source: &'static str,
+    /// How many tokens the model can hold.
+    pub window: u64,
+    /// Limit on one answer.
+    pub max_tokens: u32,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Put before the first prompt.
+    pub initial_prompt: Option<Box<str>>,
+}

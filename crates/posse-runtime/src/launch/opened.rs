@@ -1,0 +1,79 @@
+//! The conversation a session goes on with, opened for writing.
+
+use std::path::{Path, PathBuf};
+
+use posse_core::message::Message;
+use serde_json::Value;
+
+use super::{LaunchError, LaunchRequest, SessionChoice};
+use crate::catalog::Catalog;
+use crate::context;
+use crate::session::{self, EntryWriter, SessionError, Transcript};
+use crate::world::World;
+
+/// An opened conversation.
+pub(super) struct Opened {
+    pub(super) id: String,
+    pub(super) file: PathBuf,
+    pub(super) history: Vec<Message>,
+    pub(super) transcript: Transcript,
+    pub(super) spool: PathBuf,
+}
+
+pub(super) fn open_session(
+    request: &LaunchRequest,
+    catalog: &Catalog,
+    world: &World,
+) -> Result<Opened, LaunchError> {
+    let config = catalog.layout.user.clone().unwrap_or_else(|| world.temp_dir().join("posse"));
+    let cwd = &catalog.layout.cwd;
+    let (source, fork) = match &request.session {
+        SessionChoice::New | SessionChoice::NewWith(_) => (None, None),
+        SessionChoice::Continue { fork } => {
+            let newest = session::newest(&config, cwd).ok_or(SessionError::Nothing)?;
+            (Some(newest), fork.clone())
+        }
+        SessionChoice::Resume { id, fork } => (Some(session::find(&config, cwd, id)?), fork.clone()),
+    };
+    let history =
+        source.as_ref().map(|found| session::load(&found.path, None)).transpose()?.unwrap_or_default();
+    let fresh = || world.ids.uuid();
+    let id = match (&request.session, &source, &fork) {
+        (SessionChoice::NewWith(id), _, _) => id.clone(),
+        (_, Some(_), Some(fork)) => fork.clone().unwrap_or_else(fresh),
+        (_, Some(found), None) => found.id.clone(),
+        (_, None, _) => fresh(),
+    };
+    let file = session::session_file(&config, cwd, &id);
+    let must_be_new = source.is_none() || fork.is_some();
+    if must_be_new && file.exists() {
+        return Err(SessionError::InUse(id).into());
+    }
+    let branch = catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default();
+    let writer =
+        EntryWriter::new(&id, &cwd.display().to_string(), &branch, &request.entrypoint, history.last.clone());
+    let stored = (!request.no_persistence).then_some(file.as_path());
+    let mut transcript = Transcript::open(stored, writer)?;
+    if fork.is_some() {
+        transcript.append(&copied(&history.entries, &id))?;
+    }
+    Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id })
+}
+
+/// The entries of a conversation as those of its copy.
+fn copied(entries: &[Value], id: &str) -> Vec<Value> {
+    let own = |entry: &Value| {
+        let mut entry = entry.clone();
+        let from = entry.get("sessionId").cloned().unwrap_or_default();
+        let uuid = entry.get("uuid").cloned().unwrap_or_default();
+        entry["forkedFrom"] = serde_json::json!({ "sessionId": from, "messageUuid": uuid });
+        entry["sessionId"] = Value::String(id.to_owned());
+        entry
+    };
+    entries.iter().map(own).collect()
+}
+
+/// Long outputs lie beside the transcript, in a folder named like it.
+fn spool(file: &Path) -> PathBuf {
+    file.with_extension("")
+}
