@@ -5,6 +5,7 @@
 
 mod entries;
 mod list;
+mod meta;
 mod paths;
 mod read;
 mod tree;
@@ -22,8 +23,9 @@ use crate::world::World;
 
 pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trigger_word};
 pub use list::{Found, find, list, newest};
+pub use meta::AgentMeta;
 pub use paths::{project_folder, project_key, session_file};
-pub use read::{History, load};
+pub use read::{History, before_answers, load};
 pub use tree::{Node, Status, Work, tree};
 
 /// Why a session cannot be opened.

@@ -81,7 +81,11 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
         max_tokens,
     };
     let facts = facts(&catalog, agent.as_ref(), &world, told);
-    let run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
+    let is_taken_up = !session.history.is_empty();
+    let mut run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
+    if is_taken_up {
+        run.greet(crew.interrupted().into_iter().collect());
+    }
     let mut launched = Launched {
         run,
         events,

@@ -9,12 +9,13 @@ mod lifecycle;
 mod messages;
 mod pace;
 mod place;
+mod recall;
 mod seats;
 mod work;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use futures_util::future::BoxFuture;
 use posse_core::definition::AgentDefinition;
@@ -51,8 +52,12 @@ pub(super) struct Common {
     pub(super) session: Box<str>,
     pub(super) entrypoint: Box<str>,
     pub(super) branch: String,
+    /// The transcript of the main agent.
+    pub(super) transcript: PathBuf,
     /// Where the transcripts of agents go; nowhere if nothing is written down.
     pub(super) folder: Option<PathBuf>,
+    /// Where those of the session this one is a copy of are.
+    pub(super) copied_from: Option<PathBuf>,
     pub(super) spool: PathBuf,
     /// Standing instructions, repository, machine: as the main agent knows them.
     pub(super) context: Context,
@@ -72,6 +77,8 @@ pub(super) struct Crew {
     pools: Mutex<Vec<KnownPool>>,
     openings: Mutex<Openings>,
     members: Mutex<Members>,
+    /// Who is written down from before this process.
+    earlier: OnceLock<Vec<recall::Earlier>>,
 }
 
 /// What goes before a task, by whether an agent is told of nothing and whether without CLAUDE.md.
@@ -96,6 +103,9 @@ struct Member {
     kind: Box<str>,
     name: Option<Box<str>>,
     description: String,
+    /// The call it was first started by, and the agent that made it.
+    call: Box<str>,
+    parent: Box<str>,
     depth: u32,
     is_fork: bool,
     /// Whether it is not to be continued.
@@ -161,6 +171,7 @@ impl Crew {
             pools: Mutex::default(),
             openings: Mutex::default(),
             members: Mutex::default(),
+            earlier: OnceLock::new(),
         })
     }
 
@@ -175,6 +186,8 @@ impl Crew {
             kind: "main".into(),
             name: Some("main".into()),
             description: String::new(),
+            call: Box::default(),
+            parent: Box::default(),
             depth: 0,
             is_fork: false,
             one_shot: true,
@@ -183,7 +196,7 @@ impl Crew {
             model: model.into(),
             setup,
             cx,
-            transcript: PathBuf::new(),
+            transcript: self.common.transcript.clone(),
             base: None,
             seat: Seat::free(),
             tree: Mutex::new(None),

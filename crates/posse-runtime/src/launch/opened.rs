@@ -18,6 +18,8 @@ pub(super) struct Opened {
     pub(super) history: Vec<Message>,
     pub(super) transcript: Transcript,
     pub(super) spool: PathBuf,
+    /// Where long outputs of the conversation lie that this one is a copy of.
+    pub(super) copied_from: Option<PathBuf>,
 }
 
 pub(super) fn open_session(
@@ -57,7 +59,8 @@ pub(super) fn open_session(
     if fork.is_some() {
         transcript.append(&copied(&history.entries, &id))?;
     }
-    Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id })
+    let copied_from = source.filter(|_| fork.is_some()).map(|found| spool(&found.path));
+    Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id, copied_from })
 }
 
 /// The entries of a conversation as those of its copy.

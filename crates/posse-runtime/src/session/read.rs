@@ -30,6 +30,36 @@ pub fn load(path: &Path, upto: Option<&str>) -> Result<History, SessionError> {
     Ok(parse(&String::from_utf8_lossy(&bytes), upto))
 }
 
+/// A conversation as it was when it made a call: up to and with the message that holds it, no call of which is answered.
+pub fn before_answers(path: &Path, call: &str) -> Result<Option<Vec<Message>>, SessionError> {
+    let bytes = std::fs::read(path).map_err(|source| SessionError::Io { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let Some(last) = last_of_reply(&text, call) else { return Ok(None) };
+    let mut messages = parse(&text, Some(&last)).messages;
+    // What was owed at that moment was answered for the sake of whoever goes on there.
+    let end = messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |at| at + 1);
+    messages.truncate(end);
+    Ok(Some(messages))
+}
+
+/// The last entry of the reply that holds a call. Each block of a reply is an entry of its own, one behind the other; ids
+/// of replies are not asked, as not every model gives each reply one of its own.
+fn last_of_reply(text: &str, call: &str) -> Option<String> {
+    let kind = |entry: &Value| entry.get("type").and_then(Value::as_str).map(str::to_owned);
+    let holds = |entry: &Value| {
+        let blocks = entry.pointer("/message/content").and_then(Value::as_array);
+        blocks.is_some_and(|blocks| {
+            blocks.iter().any(|block| block.get("id").and_then(Value::as_str) == Some(call))
+        })
+    };
+    let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let reply = entries
+        .skip_while(|entry| !holds(entry))
+        .filter(|entry| matches!(kind(entry).as_deref(), Some("user" | "assistant")));
+    let last = reply.take_while(|entry| kind(entry).as_deref() == Some("assistant")).last()?;
+    uuid(&last).map(str::to_owned)
+}
+
 pub(super) fn parse(text: &str, upto: Option<&str>) -> History {
     let mut unreadable = 0;
     let mut entries: Vec<Value> = Vec::new();

@@ -10,6 +10,7 @@ use posse_core::message::{Usage, json as wire};
 use posse_core::price::Price;
 use serde_json::Value;
 
+use super::meta::{self, AgentMeta};
 use super::{Found, SessionError};
 
 /// How an agent stands, as far as its transcript tells.
@@ -165,7 +166,7 @@ impl Node {
 /// An agent as its files tell, before its place is known.
 struct Member {
     node: Node,
-    depth: u64,
+    depth: u32,
     /// The call that set it to work.
     call: Box<str>,
     /// Calls it made, and agents it was told it started.
@@ -179,14 +180,13 @@ fn members(folder: &Path) -> Vec<Member> {
     metas.filter_map(|path| member(&path)).collect()
 }
 
-fn member(meta: &Path) -> Option<Member> {
-    let id = meta.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".meta.json")?;
-    let transcript = meta.with_file_name(format!("agent-{id}.jsonl"));
-    let meta: Value = serde_json::from_slice(&std::fs::read(meta).ok()?).ok()?;
-    let word = |key: &str| meta.get(key).and_then(Value::as_str);
+fn member(path: &Path) -> Option<Member> {
+    let id = meta::id(path)?;
+    let transcript = path.with_file_name(format!("agent-{id}.jsonl"));
+    let meta = AgentMeta::read(path)?;
     // One that never said a word has no transcript; it was started all the same.
     let account = Account::read(&transcript).unwrap_or_default();
-    let status = match (meta.get("finished").and_then(Value::as_bool), word("status")) {
+    let status = match (meta.finished, meta.status.as_deref()) {
         (Some(true), Some("completed")) => Status::Completed,
         (Some(true), Some("killed")) => Status::Killed,
         (Some(true), _) => Status::Failed,
@@ -195,17 +195,18 @@ fn member(meta: &Path) -> Option<Member> {
         (Some(false) | None, _) if is_open(&transcript) => Status::Running,
         (Some(false) | None, _) => Status::Unfinished,
     };
-    let mut node = account.node(id, word("agentType").unwrap_or("agent"), &transcript, status);
-    node.name = word("name").map(Into::into);
-    node.task = word("description").unwrap_or_default().to_owned();
-    node.in_background = word("requestShape") == Some("background");
+    let kind = if meta.agent_type.is_empty() { "agent" } else { &meta.agent_type };
+    let mut node = account.node(id, kind, &transcript, status);
+    node.name = meta.name;
+    node.task = meta.description;
+    node.in_background = &*meta.request_shape == "background";
     if node.models.is_empty() {
-        node.models = word("model").map(Into::into).into_iter().collect();
+        node.models = meta.model.into_iter().collect();
     }
     Some(Member {
         node,
-        depth: meta.get("spawnDepth").and_then(Value::as_u64).unwrap_or(1),
-        call: word("toolUseId").unwrap_or_default().into(),
+        depth: meta.spawn_depth.max(1),
+        call: meta.tool_use_id,
         calls: account.calls,
         started: account.started,
     })

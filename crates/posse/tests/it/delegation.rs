@@ -6,6 +6,7 @@ mod foreground;
 mod forks;
 mod limits;
 mod resume;
+mod returning;
 
 use posse_testkit::server::{Answer, Gate, MessagesReply, Recorded};
 use posse_testkit::{FakeModel, Output};

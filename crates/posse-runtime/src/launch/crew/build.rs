@@ -1,7 +1,7 @@
 //! From a resolved agent to a run that can be started: prompt, contexts, tools, permissions, hooks. A step that fails
 //! names itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::AgentDefinition;
@@ -14,7 +14,6 @@ use posse_core::spec::AgentSpec;
 use posse_core::tools::Capability;
 use posse_core::turn::Limits;
 use posse_core::{price, prompt};
-use serde_json::json;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +28,7 @@ use crate::memory::{self, Memory};
 use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
-use crate::session::{EntryWriter, SessionError, Transcript};
+use crate::session::{AgentMeta, EntryWriter, SessionError, Transcript};
 use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx};
 
 /// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
@@ -40,6 +39,15 @@ pub(super) fn failed(step: &'static str, why: impl ToString) -> Cause {
     Cause::Start { step, why: why.to_string() }
 }
 
+/// What an agent has from its first moment on.
+pub(super) struct Born {
+    pub(super) id: Box<str>,
+    pub(super) name: Option<Box<str>>,
+    /// The call it is started by.
+    pub(super) call: Box<str>,
+    pub(super) place: Place,
+}
+
 impl Crew {
     /// Builds an agent that `caller` starts.
     pub(super) async fn build(
@@ -48,11 +56,10 @@ impl Crew {
         definition: &AgentDefinition,
         spec: &AgentSpec,
         input: &Input,
+        born: Born,
     ) -> Result<Arc<Member>, Cause> {
         let common = &self.common;
-        let id = self.new_id();
-        let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
-        let Place { cwd, tree, roots } = self.place(caller, input, isolation, &id).await?;
+        let Born { id, name, call, place: Place { cwd, tree, tree_name, roots } } = born;
         let memory = self.memory_of(spec)?;
         let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
         let label = format!("{} {id}", spec.name);
@@ -118,8 +125,10 @@ impl Crew {
         Ok(Arc::new(Member {
             transcript: self.transcript_of(&id),
             kind: spec.name.clone(),
-            name: input.name.clone(),
+            name,
             description: input.description.clone(),
+            call,
+            parent: caller.id.clone(),
             depth: spec.depth,
             is_fork: false,
             one_shot: is_scout,
@@ -130,7 +139,7 @@ impl Crew {
             cx,
             base: None,
             seat: Seat::empty(&self.seats),
-            tree_name: tree.as_ref().map(|tree| tree.name().to_owned()),
+            tree_name,
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
@@ -144,12 +153,11 @@ impl Crew {
         &self,
         caller: &Member,
         input: &Input,
-        id: Box<str>,
-        place: Place,
+        born: Born,
         purse: Purse,
         base: Arc<[Message]>,
     ) -> Arc<Member> {
-        let Place { cwd, tree, roots } = place;
+        let Born { id, name, call, place: Place { cwd, tree, tree_name, roots } } = born;
         let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone());
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
@@ -166,8 +174,10 @@ impl Crew {
         Arc::new(Member {
             transcript: self.transcript_of(&id),
             kind: "fork".into(),
-            name: input.name.clone(),
+            name,
             description: input.description.clone(),
+            call,
+            parent: caller.id.clone(),
             depth: caller.depth + 1,
             is_fork: true,
             one_shot: false,
@@ -178,7 +188,7 @@ impl Crew {
             cx,
             base: Some(base),
             seat: Seat::empty(&self.seats),
-            tree_name: tree.as_ref().map(|tree| tree.name().to_owned()),
+            tree_name,
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
@@ -209,7 +219,7 @@ impl Crew {
         }
     }
 
-    fn transcript_of(&self, id: &str) -> PathBuf {
+    pub(super) fn transcript_of(&self, id: &str) -> PathBuf {
         self.common.folder.as_ref().map(|folder| folder.join(format!("agent-{id}.jsonl"))).unwrap_or_default()
     }
 
@@ -362,32 +372,27 @@ impl Member {
     }
 
     /// Writes down what the agent is, beside what it says.
-    pub(super) fn write_meta(&self, call: &str, background: bool, ended: Option<&str>) {
+    pub(super) fn write_meta(&self, background: bool, ended: Option<&str>) {
         if self.transcript.as_os_str().is_empty() {
             return;
         }
-        let mut meta = json!({
-            "agentType": self.kind,
-            "description": self.description,
-            "toolUseId": call,
-            "spawnDepth": self.depth,
-            "requestShape": if background { "background" } else { "foreground" },
-            "model": self.model,
-            "cwd": self.cx.cwd.get(),
-            "finished": ended.is_some(),
-        });
-        if let Some(name) = &self.name {
-            meta["name"] = json!(name);
-        }
-        if self.is_fork {
-            meta["isFork"] = json!(true);
-        }
-        if let Some(ended) = ended {
-            meta["status"] = json!(ended);
-        }
-        let path: PathBuf = self.transcript.with_extension("meta.json");
+        let meta = AgentMeta {
+            agent_type: self.kind.clone(),
+            description: self.description.clone(),
+            tool_use_id: self.call.clone(),
+            spawn_depth: self.depth,
+            request_shape: if background { "background" } else { "foreground" }.into(),
+            name: self.name.clone(),
+            parent_agent_id: (!self.parent.is_empty()).then(|| self.parent.clone()),
+            model: Some(self.model.clone()),
+            permission_mode: Some(self.setup.guard.mode.current().name().into()),
+            cwd: Some(self.cx.cwd.get()),
+            worktree: self.tree_name.clone(),
+            is_fork: self.is_fork,
+            finished: Some(ended.is_some()),
+            status: ended.map(Into::into),
+        };
         // What cannot be written is missed by whoever looks later; the agent works all the same.
-        let _ = std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")));
-        let _ = std::fs::write(path, meta.to_string());
+        let _ = meta.write(&AgentMeta::beside(&self.transcript));
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use posse_core::budget::Limits;
-use posse_core::definition::AgentDefinition;
+use posse_core::definition::{AgentDefinition, Isolation};
 use posse_core::delegation::{
-    self, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
+    self, Cause, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
     report_limit, should_run_async,
 };
 use posse_core::message::Message;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::build::Born;
 use super::work::{Job, Left};
 use super::{Crew, Member, Standing};
 use crate::tool::{Task, TaskKind, TaskState, TaskStatus, ToolCx, ToolOutput, Work};
@@ -64,8 +65,12 @@ impl Crew {
         let call = input.call(background);
         let spec = spec::resolve(definition, &caller.as_parent(), &call, policy)
             .map_err(|error| error.to_string())?;
-        let member = self
-            .build(caller, definition, &spec, input)
+        let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
+        let built = async {
+            let born = self.born(caller, input, isolation, cx).await?;
+            self.build(caller, definition, &spec, input, born).await
+        };
+        let member = built
             .await
             .map_err(|cause| format!("Agent {} {}.", definition.name, Ending::Failed(cause).words()))?;
         let mut message = Message::user(input.prompt.clone());
@@ -88,23 +93,43 @@ impl Crew {
         }
         self.refuse_denied("fork")?;
         let background = self.lifecycle(input, None)?;
-        let id = self.new_id();
-        let place = self
-            .place(caller, input, input.isolation, &id)
+        let born = self
+            .born(caller, input, input.isolation, cx)
             .await
             .map_err(|cause| format!("The fork {}.", Ending::Failed(cause).words()))?;
-        let (original, path) = (caller.cx.cwd.get().display().to_string(), place.cwd.display().to_string());
+        let (original, path) =
+            (caller.cx.cwd.get().display().to_string(), born.place.cwd.display().to_string());
         let moved = (original != path).then_some(ForkWorktree { original: &original, path: &path });
         let mut messages = fork_messages(conversation, &input.prompt, moved);
         let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
-        let purse = caller.setup.purse.child(format!("fork {id}"), Limits::default());
+        let purse = caller.setup.purse.child(format!("fork {}", born.id), Limits::default());
         let purse = purse.map_err(|error| format!("The fork was not started: {error}"))?;
-        let member = self.build_fork(caller, input, id, place, purse, messages.into());
+        let member = self.build_fork(caller, input, born, purse, messages.into());
         Ok(Job { member, prompt: input.prompt.clone(), message, call: cx.call.clone(), background })
     }
 
-    pub(super) fn new_id(&self) -> Box<str> {
-        format!("a{}", self.common.world.ids.hex16()).into()
+    /// What a new agent has from the start: an id, a name nobody else has, a place to work.
+    async fn born(
+        &self,
+        caller: &Member,
+        input: &Input,
+        isolation: Option<Isolation>,
+        cx: &ToolCx,
+    ) -> Result<Born, Cause> {
+        let id: Box<str> = format!("a{}", self.common.world.ids.hex16()).into();
+        let place = self.place(caller, input, isolation, &id).await?;
+        let name = input.name.as_deref().map(|name| self.free_name(name));
+        Ok(Born { id, name, call: cx.call.clone(), place })
+    }
+
+    /// The name itself, or with a number behind it if somebody has it already.
+    fn free_name(&self, wanted: &str) -> Box<str> {
+        let is_taken = |name: &str| {
+            name == "main" || self.members().names.contains_key(name) || self.is_earlier_name(name)
+        };
+        let numbered = (2..).map(|number: u32| format!("{wanted}-{number}"));
+        let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
+        names.find(|name| !is_taken(name)).unwrap_or_default().into()
     }
 
     /// The agent a call means; an error is what the model reads.
@@ -125,7 +150,7 @@ impl Crew {
     }
 
     /// An agent that a rule denies is not started.
-    fn refuse_denied(&self, name: &str) -> Result<(), String> {
+    pub(super) fn refuse_denied(&self, name: &str) -> Result<(), String> {
         let Some(rule) = spec::denied(name, &self.common.catalog.policy) else { return Ok(()) };
         let (text, from) = (&rule.text, rule.by.file.display());
         Err(format!("Agent type '{name}' has been denied by permission rule '{text}' from {from}"))
@@ -264,7 +289,7 @@ impl Crew {
     }
 
     /// Remembers an agent, by its id and its name.
-    fn enlist(&self, member: &Arc<Member>) {
+    pub(super) fn enlist(&self, member: &Arc<Member>) {
         let mut members = self.members();
         if let Some(name) = &member.name {
             members.names.insert(name.clone(), member.id.clone());

@@ -27,8 +27,12 @@ impl Crew {
         if to == "main" && from.id.is_empty() {
             return failure("You are main: this would be a message to yourself.");
         }
-        let found = if to == "main" { self.member("") } else { self.find(to) };
-        let Some(member) = found else { return failure(&self.unknown(to)) };
+        let found = if to == "main" { Ok(self.member("")) } else { self.find_or_recall(to).await };
+        let member = match found {
+            Ok(Some(member)) => member,
+            Ok(None) => return failure(&self.unknown(to)),
+            Err(why) => return failure(&why),
+        };
         let letter = letter(&from, message);
         if self.is_running(&member) && member.cx.inbox.put(letter.clone()) {
             let text = format!("Message queued for {to}; it is read between two steps.");
@@ -59,7 +63,9 @@ impl Crew {
         let members = self.members();
         let mut known: Vec<&str> = members.names.keys().map(|name| &**name).collect();
         known.extend(members.by_id.keys().map(|id| &**id).filter(|id| !id.is_empty()));
+        known.extend(self.earlier_handles());
         known.sort_unstable();
+        known.dedup();
         let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
         format!("There is no agent `{to}` in this session. There are: {known}, and main.")
     }
@@ -72,8 +78,10 @@ impl Crew {
         caller: &Arc<Member>,
         cx: &ToolCx,
     ) -> ToolOutput {
-        let Some(member) = self.find(wanted).filter(|member| !member.id.is_empty()) else {
-            return ToolOutput::error(self.unknown(wanted));
+        let member = match self.find_or_recall(wanted).await {
+            Ok(Some(member)) if !member.id.is_empty() => member,
+            Ok(_) => return ToolOutput::error(self.unknown(wanted)),
+            Err(why) => return ToolOutput::error(why),
         };
         if self.is_running(&member) {
             return ToolOutput::error(format!(
@@ -121,6 +129,8 @@ impl Crew {
             kind: member.kind.clone(),
             name: member.name.clone(),
             description: member.description.clone(),
+            call: member.call.clone(),
+            parent: member.parent.clone(),
             depth: member.depth,
             is_fork: member.is_fork,
             one_shot: false,
@@ -143,7 +153,7 @@ impl Crew {
 }
 
 fn failure(text: &str) -> ToolOutput {
-    ToolOutput::text(text).with(json!({ "success": false, "message": text }))
+    ToolOutput::error(text).with(json!({ "success": false, "message": text }))
 }
 
 /// A message as its reader gets it: who wrote it, and that it is not the user.

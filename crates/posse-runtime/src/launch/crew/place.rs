@@ -15,6 +15,8 @@ use crate::worktree::{Base, CreateOptions, Finished, Worktree, Worktrees};
 pub(super) struct Place {
     pub(super) cwd: PathBuf,
     pub(super) tree: Option<Worktree>,
+    /// What that copy is called, also when it is not at hand.
+    pub(super) tree_name: Option<String>,
     /// The only folders it may work in, if they are not the session's.
     pub(super) roots: Option<Vec<PathBuf>>,
 }
@@ -38,7 +40,8 @@ impl Crew {
                 let tree =
                     caller.tree.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worktree::hold);
                 let cwd = folder_of(caller, input)?;
-                Ok(Place { cwd, tree, roots: caller.setup.guard.roots.clone() })
+                let tree_name = tree.as_ref().map(|tree| tree.name().to_owned());
+                Ok(Place { cwd, tree, tree_name, roots: caller.setup.guard.roots.clone() })
             }
         }
     }
@@ -60,7 +63,8 @@ impl Crew {
             self.common.events.delta(Delta::Note(note.to_string()));
         }
         let path = tree.path().to_owned();
-        Ok(Place { cwd: path.clone(), tree: Some(tree), roots: Some(vec![path]) })
+        let tree_name = Some(tree.name().to_owned());
+        Ok(Place { cwd: path.clone(), tree: Some(tree), tree_name, roots: Some(vec![path]) })
     }
 
     /// The copy of the repository an agent worked in before; if it had nothing new in it, another one.

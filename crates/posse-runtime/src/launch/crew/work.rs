@@ -49,7 +49,7 @@ impl Crew {
         let events = self.common.events.of(mark);
         events
             .delta(Delta::Task(TaskNews::Started { prompt: job.prompt.clone(), background: job.background }));
-        member.write_meta(&job.call, job.background, None);
+        member.write_meta(job.background, None);
         let opened = member.open_transcript(self);
         let (ending, said, run) = match opened {
             Err(error) => {
@@ -86,7 +86,7 @@ impl Crew {
             worktree,
         };
         *member.standing() = Standing::Ended;
-        member.write_meta(&job.call, job.background, Some(ending.task_status()));
+        member.write_meta(job.background, Some(ending.task_status()));
         events.delta(Delta::Task(TaskNews::Ended {
             status: ending.task_status(),
             sdk_status: ending.sdk_status(),
