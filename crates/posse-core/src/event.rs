@@ -154,13 +154,23 @@ pub enum TaskNews {
         prompt: String,
         /// Whether nobody waits for it.
         background: bool,
+        /// Where whoever called for it wanted it, if they said so.
+        asked: Option<bool>,
     },
+    /// Nobody waits for it any longer.
+    SentToBackground,
+    /// It was not started at all.
+    Refused(Refusal),
     /// It is done.
     Ended {
         /// How: completed, failed, killed.
         status: &'static str,
         /// The same in the words of the SDKs.
         sdk_status: &'static str,
+        /// Who stopped it, if anybody did: parent, user, system.
+        stopper: Option<&'static str>,
+        /// When, in milliseconds since 1970.
+        at_ms: i64,
         /// In a sentence.
         summary: String,
         /// Its transcript.
@@ -172,6 +182,15 @@ pub enum TaskNews {
         /// How long it took.
         duration_ms: u64,
     },
+}
+
+/// Which limit kept an agent from starting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Too many are at work and in line.
+    Concurrency,
+    /// There is nothing left to spend.
+    Budget,
 }
 
 /// How a handler's run came out.

@@ -33,7 +33,7 @@ use crate::model::rehearsal::ScriptError;
 use crate::session::SessionError;
 use crate::world::World;
 
-pub use launched::{Facts, Launched, converse};
+pub use launched::{Facts, Launched, ToBackground, converse, news};
 pub use models::NextModel;
 pub use output::StructuredOutput;
 

@@ -120,6 +120,16 @@ impl Ending {
         }
     }
 
+    /// Who stopped it, in a word, if anybody did.
+    pub fn stopper(&self) -> Option<&'static str> {
+        match self {
+            Self::Stopped(Stopper::Parent) => Some("parent"),
+            Self::Stopped(Stopper::User) | Self::Interrupted => Some("user"),
+            Self::Stopped(Stopper::Hook(_) | Stopper::System(_)) => Some("system"),
+            Self::Completed | Self::Partial(_) | Self::Failed(_) | Self::Crashed => None,
+        }
+    }
+
     /// Whether there is a report to hand back as a result.
     pub fn has_result(&self) -> bool {
         match self {

@@ -15,6 +15,7 @@ mod work;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use futures_util::future::BoxFuture;
@@ -127,6 +128,8 @@ struct Member {
     standing: Mutex<Standing>,
     /// Rung when somebody wants it in the background.
     to_background: Notify,
+    /// Whether a call waits for it.
+    is_waited_for: AtomicBool,
     /// What must live as long as its sandbox; shared with whoever works in the same one.
     confinement: Arc<powers::Confinement>,
 }
@@ -203,6 +206,7 @@ impl Crew {
             tree_name: None,
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
+            is_waited_for: AtomicBool::new(false),
             confinement: Arc::default(),
         };
         self.members().by_id.insert(Box::default(), Arc::new(member));

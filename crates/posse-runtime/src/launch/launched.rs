@@ -21,7 +21,7 @@ use crate::authority::RunHooks;
 use crate::context;
 use crate::run::{Ended, Event, Run};
 use crate::session::SessionError;
-use crate::tool::{TaskKind, ToolCx};
+use crate::tool::{TaskKind, Tasks, ToolCx};
 
 /// A run, ready to be talked to.
 pub struct Launched {
@@ -118,6 +118,11 @@ impl Launched {
         self.run.pay();
     }
 
+    /// Who sends agents to the background while calls wait for them, also while a turn is under way.
+    pub fn background(&self) -> ToBackground {
+        ToBackground(Arc::clone(&self.crew))
+    }
+
     /// The agents that nobody waits for any longer, for people; nothing if all have ended and been told of.
     pub fn left_behind(&self) -> Option<String> {
         let left = self.cx.tasks.list();
@@ -128,6 +133,17 @@ impl Launched {
             .collect();
         (!names.is_empty())
             .then(|| format!("stopped what was still at work in the background: {}", names.join(", ")))
+    }
+}
+
+/// Sends agents that are waited for to the background.
+#[derive(Clone)]
+pub struct ToBackground(Arc<Crew>);
+
+impl ToBackground {
+    /// The agents a call waits for, or all. Says how many there were.
+    pub fn send(&self, call: Option<&str>) -> usize {
+        self.0.send_to_background(call)
     }
 }
 
@@ -162,7 +178,7 @@ pub async fn converse(
 }
 
 /// Waits for agents in the background: what the model is to be told of them, if any are left.
-pub(super) async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String> {
+pub async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<String> {
     const USUAL: u64 = 600_000;
     let limit = cx.world.env.number("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").unwrap_or(USUAL);
     let patience = async {
@@ -178,12 +194,33 @@ pub(super) async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Op
             () = stop.cancelled() => return None,
             () = &mut patience => return None,
         }
+        gather(&cx.tasks, stop).await;
         let mail = run.mail();
         if !mail.is_empty() {
             return Some(mail.join("\n\n"));
         }
     }
     None
+}
+
+/// Agents that were started together end close to each other. A turn for each of them would cost a request each, with
+/// everything said before in it.
+async fn gather(tasks: &Tasks, stop: &CancellationToken) {
+    const PAUSE: Duration = Duration::from_millis(25);
+    const LONGEST: Duration = Duration::from_millis(250);
+    let all = async {
+        while tasks.is_running(TaskKind::Agent) {
+            let ended = tasks.count_ended();
+            if tokio::time::timeout(PAUSE, tasks.next_end(ended)).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        () = tokio::time::sleep(LONGEST) => {}
+        () = stop.cancelled() => {}
+    }
 }
 
 /// How a session begins, as hooks know it.

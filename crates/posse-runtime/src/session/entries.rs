@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use posse_core::event::{Fact, Trigger};
+use posse_core::event::{Fact, Outcome, Trigger};
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, json as wire};
 use serde_json::{Value, json};
 
@@ -13,6 +13,9 @@ use crate::world::World;
 
 /// The version transcripts carry: readers look for a number of this form.
 pub const VERSION: &str = "2.1.325";
+
+/// The kind of the line that says how a turn without an answer ended.
+pub(super) const TURN_END: &str = "turn-end";
 
 /// Turns facts into entries. Remembers what the next entry hangs from.
 #[derive(Debug)]
@@ -64,9 +67,27 @@ impl EntryWriter {
             Fact::Replied(reply) => self.replied(reply, world),
             Fact::Answered { call, answer } => self.answered(call, answer, world),
             Fact::Compacted { trigger, before, summary } => self.compacted(*trigger, *before, summary, world),
+            Fact::Finished(outcome) => (self.ended(outcome, world).into_iter().collect(), Vec::new()),
             // Told by the answers and events; not part of the conversation.
-            Fact::Denied { .. } | Fact::Finished(_) => (Vec::new(), Vec::new()),
+            Fact::Denied { .. } => (Vec::new(), Vec::new()),
         }
+    }
+
+    /// A line beside the conversation that says why a turn ended without an answer. Of agents, another file tells.
+    fn ended(&self, outcome: &Outcome, world: &World) -> Option<Value> {
+        let status = match outcome {
+            Outcome::Answer { .. } => return None,
+            Outcome::Cancelled { .. } | Outcome::Stopped(_) | Outcome::Blocked(_) => "killed",
+            Outcome::OutOfTurns(_)
+            | Outcome::OutOfTries(_)
+            | Outcome::OutOfBudget(_)
+            | Outcome::Exhausted { .. }
+            | Outcome::Failed(_) => "failed",
+        };
+        let stamp = world.clock.stamp();
+        let line =
+            json!({ "type": TURN_END, "status": status, "sessionId": self.session, "timestamp": stamp });
+        self.agent.is_none().then_some(line)
     }
 
     fn said(&mut self, message: &Message, world: &World) -> (Vec<Value>, EntryIds) {

@@ -10,6 +10,7 @@ use posse_core::message::{Usage, json as wire};
 use posse_core::price::Price;
 use serde_json::Value;
 
+use super::entries::TURN_END;
 use super::meta::{self, AgentMeta};
 use super::{Found, SessionError};
 
@@ -129,10 +130,11 @@ impl Node {
 /// Reads the agents of a session.
 pub fn tree(session: &Found) -> Result<Node, SessionError> {
     let main = Account::read(&session.path)?;
-    let status = match (is_open(&session.path), main.is_done()) {
-        (true, false) => Status::Running,
-        (_, true) => Status::Completed,
-        (false, false) => Status::Unfinished,
+    let status = match (is_open(&session.path), main.is_done(), main.ended) {
+        (_, _, Some(ended)) => ended,
+        (true, false, None) => Status::Running,
+        (_, true, None) => Status::Completed,
+        (false, false, None) => Status::Unfinished,
     };
     let mut root = main.node(&session.id, "main", &session.path, status);
     root.task = session.title.clone();
@@ -183,7 +185,8 @@ fn members(folder: &Path) -> Vec<Member> {
 fn member(path: &Path) -> Option<Member> {
     let id = meta::id(path)?;
     let transcript = path.with_file_name(format!("agent-{id}.jsonl"));
-    let meta = AgentMeta::read(path)?;
+    // A file that cannot be read does not hide its agent.
+    let meta = AgentMeta::read(path).unwrap_or_default();
     // One that never said a word has no transcript; it was started all the same.
     let account = Account::read(&transcript).unwrap_or_default();
     let status = match (meta.finished, meta.status.as_deref()) {
@@ -242,6 +245,8 @@ struct Account {
     owed: HashSet<Box<str>>,
     /// Whether the model had the last word.
     replied: bool,
+    /// How the last turn ended, if without an answer.
+    ended: Option<Status>,
     unreadable: usize,
 }
 
@@ -272,9 +277,20 @@ impl Account {
                 answered.iter().for_each(|id| {
                     self.owed.remove(*id);
                 });
+                if answered.is_empty() {
+                    // Whoever is spoken to again has no answers to wait for from before.
+                    self.owed.clear();
+                    // A script that is played once more gives its replies the same ids.
+                    self.reply = None;
+                }
+                self.ended = None;
                 let started = entry.pointer("/toolUseResult/agentId").and_then(Value::as_str);
                 self.started.extend(started.map(Into::into));
                 self.replied = false;
+            }
+            Some(TURN_END) => {
+                let killed = entry.get("status").and_then(Value::as_str) == Some("killed");
+                self.ended = Some(if killed { Status::Killed } else { Status::Failed });
             }
             Some(_) | None => {}
         }
@@ -284,6 +300,7 @@ impl Account {
     fn reply(&mut self, entry: &Value, blocks: &[Value]) {
         self.time(entry, true);
         self.replied = true;
+        self.ended = None;
         for call in
             blocks.iter().filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
         {

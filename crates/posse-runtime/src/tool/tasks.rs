@@ -4,6 +4,7 @@
 //! [`Work`] and must then end what it started; dropping it must do the same.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -136,8 +137,15 @@ pub struct Tasks(Arc<Shared>);
 struct Shared {
     /// Above the stop of every task.
     stop: CancellationToken,
-    news: Arc<Notify>,
+    news: Arc<News>,
     inner: Mutex<Inner>,
+}
+
+/// How many have ended, and a bell for those who wait for more.
+#[derive(Debug, Default)]
+struct News {
+    ended: AtomicUsize,
+    bell: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -230,6 +238,32 @@ impl Tasks {
         inner.entries.iter().any(|entry| entry.task.kind == kind && !entry.told && !entry.seen)
     }
 
+    /// Whether something of a kind goes on that nobody waits for.
+    pub fn is_running(&self, kind: TaskKind) -> bool {
+        let inner = self.lock();
+        inner
+            .entries
+            .iter()
+            .any(|entry| entry.task.kind == kind && !entry.seen && !entry.state.borrow().is_over())
+    }
+
+    /// How many have ended so far.
+    pub fn count_ended(&self) -> usize {
+        self.0.news.ended.load(Ordering::Relaxed)
+    }
+
+    /// Waits until more have ended than so many.
+    pub async fn next_end(&self, ended: usize) {
+        loop {
+            let mut news = std::pin::pin!(self.0.news.bell.notified());
+            news.as_mut().enable();
+            if self.count_ended() > ended {
+                return;
+            }
+            news.await;
+        }
+    }
+
     /// All tasks, in the order they were started.
     pub fn list(&self) -> Vec<Task> {
         self.lock().entries.iter().map(Entry::task).collect()
@@ -295,7 +329,7 @@ impl Tasks {
     /// Waits until there is something to [`Tasks::drain`].
     pub async fn changed(&self) {
         loop {
-            let mut news = std::pin::pin!(self.0.news.notified());
+            let mut news = std::pin::pin!(self.0.news.bell.notified());
             news.as_mut().enable();
             let over = |entry: &Entry| !entry.told && entry.state.borrow().is_over();
             if self.lock().entries.iter().any(over) {
@@ -338,7 +372,7 @@ pub struct Work {
     state: watch::Sender<TaskState>,
     /// Cancelled when the task is to stop.
     pub stop: CancellationToken,
-    news: Arc<Notify>,
+    news: Arc<News>,
     said: Arc<Mutex<Said>>,
 }
 
@@ -359,7 +393,8 @@ impl Work {
             changes
         });
         if changed {
-            self.news.notify_waiters();
+            self.news.ended.fetch_add(1, Ordering::Relaxed);
+            self.news.bell.notify_waiters();
         }
     }
 }

@@ -4,6 +4,7 @@
 //! like any other, and goes with that folder.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use posse_runtime::catalog::{CatalogOptions, Layout};
 use posse_runtime::launch::{LaunchRequest, Launched, converse, launch};
 use posse_runtime::run::{Ended, Event};
 use posse_runtime::session;
-use posse_runtime::world::{Env, World};
+use posse_runtime::world::{Env, World, process};
 use tokio_util::sync::CancellationToken;
 
 use super::run::{launch_failure, runtime};
@@ -45,7 +46,6 @@ pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> Co
         tempfile::Builder::new().prefix("posse-demo-").tempdir_in(world.temp_dir()).map_err(unwritable)?;
     let project = folder.path().join("receipt");
     write_project(&project).map_err(unwritable)?;
-    std::fs::write(folder.path().join("script.yaml"), SCRIPT).map_err(unwritable)?;
     let style = Style { color: terminal.color };
     writeln!(
         terminal.out,
@@ -59,7 +59,11 @@ pub(super) fn run(args: &DemoArgs, world: &World, terminal: &mut Terminal) -> Co
     )?;
     writeln!(terminal.out, "{} {}", style.hint(">"), style.bold(TASK))?;
     let world = stage(folder.path(), &project, world);
-    let ended = runtime()?.block_on(play(args, &world, terminal))?;
+    let ended = runtime()?.block_on(async {
+        let script = script(make_repository(&world).await);
+        std::fs::write(folder.path().join("script.yaml"), script).map_err(unwritable)?;
+        play(args, &world, terminal).await
+    })?;
     let outcome = epilogue(&ended, &world, style, terminal)?;
     if args.keep {
         let kept = folder.keep();
@@ -73,6 +77,22 @@ fn write_project(project: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(project.join(".git"))?;
     std::fs::create_dir_all(project.join(".claude/agents"))?;
     PROJECT.iter().try_for_each(|(name, text)| std::fs::write(project.join(name), text))
+}
+
+/// The project as a repository, so that an agent can have a copy of its own. Says whether there is one now.
+async fn make_repository(world: &World) -> bool {
+    let git = "git -c init.defaultBranch=main init --quiet && git config user.name demo \
+               && git config user.email demo@example.com && git add -A && git commit --quiet -m 'A receipt'";
+    let mut command = process::command("sh", &world.cwd);
+    command.args(["-c", git]).env_clear().envs(world.env.iter());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().await.is_ok_and(|status| status.success())
+}
+
+/// What is said; without git, without the parts that need it.
+fn script(has_git: bool) -> String {
+    let lines = SCRIPT.lines().filter(|line| has_git || !line.ends_with("# git"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The world of the play: the project as working directory, and a place of its own for what is written down.

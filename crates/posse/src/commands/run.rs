@@ -1,5 +1,7 @@
 //! `posse -p`: a task, an answer. Also what every run begins with: flags become a request.
 
+mod json;
+
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +18,11 @@ use posse_runtime::session::SessionError;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
-use super::signals::interrupts;
+use super::signals::interruptible;
 use super::{load_failure, talk};
 use crate::args::{OutputFormat, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
-use crate::render::stream::{Stream, TurnEnd, refused};
+use crate::render::stream::refused;
 use crate::render::transcript::Transcript;
 use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
@@ -64,8 +66,8 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         }
         match format {
             OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
-            OutputFormat::Json => as_json(launched, prompt, false, show, terminal).await,
-            OutputFormat::StreamJson => as_json(launched, prompt, true, show, terminal).await,
+            OutputFormat::Json => json::run(launched, prompt, false, show, terminal).await,
+            OutputFormat::StreamJson => json::run(launched, prompt, true, show, terminal).await,
         }
     })
 }
@@ -145,7 +147,7 @@ fn prompt(args: &RunArgs, world: &World) -> Result<String, Failure> {
     let patience = args.prompt.is_some().then_some(PATIENCE_WITH_INPUT);
     let text = if wanted { piped_input(patience)? } else { String::new() };
     parts.extend(Some(text.trim_end().to_owned()).filter(|text| !text.is_empty()));
-    if parts.is_empty() {
+    if parts.iter().all(|part| part.trim().is_empty()) {
         let hint = "try: posse -p \"explain this project\", or posse demo";
         return Err(Failure::new("there is no task").hint(hint).usage());
     }
@@ -343,8 +345,9 @@ async fn as_text(
     say_first(&launched, terminal)?;
     let Launched { run, events, cx, .. } = &mut launched;
     let debug = show.debug.then(|| Debug::start(&cx.world));
+    let _listening = interruptible(&stop);
     let turn = converse(run, cx, message, stop.clone());
-    let ended = drive(turn, events, stop, |event| {
+    let ended = drive(turn, events, |event| {
         // The answer itself goes to standard output; a terminal would show it twice.
         let is_speech = matches!(event.what, What::Delta(Delta::Text(_)));
         if show.verbose && !is_speech {
@@ -404,89 +407,22 @@ pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Failure> {
     }
 }
 
-async fn as_json(
-    mut launched: Launched,
-    prompt: String,
-    stream: bool,
-    show: Show,
-    terminal: &mut Terminal,
-) -> CommandResult {
-    let message = first_message(&launched, &prompt);
-    let stop = CancellationToken::new();
-    let world = launched.cx.world.clone();
-    let lines = Stream::new(launched.facts.clone(), world, show.partial, show.hooks);
-    if stream {
-        // What the hooks of the start did comes before everything else.
-        while let Ok(event) = launched.events.try_recv() {
-            for line in lines.event(&event) {
-                writeln!(terminal.out, "{line}")?;
-            }
-        }
-        writeln!(terminal.out, "{}", lines.init())?;
-        for note in &launched.notes {
-            writeln!(terminal.out, "{}", lines.note(note))?;
-        }
-        terminal.out.flush()?;
-    }
-    for note in &launched.notes {
-        writeln!(terminal.err, "posse: {note}")?;
-    }
-    let Launched { run, events, cx, .. } = &mut launched;
-    let debug = show.debug.then(|| Debug::start(&cx.world));
-    let turn = converse(run, cx, message, stop.clone());
-    let ended = drive(turn, events, stop, |event| {
-        if stream {
-            for line in lines.event(event) {
-                writeln!(terminal.out, "{line}")?;
-            }
-            terminal.out.flush()?;
-        }
-        log(&debug, event, terminal)
-    })
-    .await?;
-    say_last(&launched, terminal)?;
-    launched.end(EndReason::Other).await;
-    // Agents that were stopped say so.
-    while let Ok(event) = launched.events.try_recv() {
-        for line in lines.event(&event).into_iter().filter(|_| stream) {
-            writeln!(terminal.out, "{line}")?;
-        }
-    }
-    let end = TurnEnd { ended: &ended, spent: launched.run.spent(), api_ms: launched.run.api_ms() };
-    for line in lines.synthetic(&ended).into_iter().filter(|_| stream) {
-        writeln!(terminal.out, "{line}")?;
-    }
-    writeln!(terminal.out, "{}", lines.result(&end))?;
-    Ok(match ended.outcome {
-        TurnOutcome::Answer { .. } | TurnOutcome::Blocked(_) | TurnOutcome::Stopped(_) => Outcome::Fine,
-        TurnOutcome::Cancelled { .. } => Outcome::Interrupted,
-        TurnOutcome::OutOfTurns(_)
-        | TurnOutcome::OutOfTries(_)
-        | TurnOutcome::OutOfBudget(_)
-        | TurnOutcome::Exhausted { .. }
-        | TurnOutcome::Failed(_) => Outcome::Problems,
-    })
-}
-
 /// Runs a turn and hands every event to `on`, in order, the last ones included.
 pub(super) async fn drive<T, E>(
     turn: impl Future<Output = Result<T, E>>,
     events: &mut tokio::sync::mpsc::UnboundedReceiver<Event>,
-    stop: CancellationToken,
     mut on: impl FnMut(&Event) -> Result<(), Error>,
 ) -> Result<T, Error>
 where
     E: std::error::Error,
 {
-    let interrupts = interrupts(stop);
-    tokio::pin!(turn, interrupts);
+    tokio::pin!(turn);
     let ended = loop {
         tokio::select! {
             // What happened is shown before its end is.
             biased;
             Some(event) = events.recv() => on(&event)?,
             ended = &mut turn => break ended,
-            never = &mut interrupts => match never {},
         }
     };
     while let Ok(event) = events.try_recv() {

@@ -13,9 +13,10 @@ use posse_core::hooks::occasion::EndReason;
 use posse_core::message::Message;
 use posse_core::permission::Mode;
 use posse_runtime::ask::{Asks, Desk};
-use posse_runtime::launch::{LaunchRequest, Launched, SessionChoice, launch};
+use posse_runtime::launch::{LaunchRequest, Launched, SessionChoice, launch, news};
 use posse_runtime::run::{Ended, Run};
 use posse_runtime::session::SessionError;
+use posse_runtime::tool::TaskKind;
 use posse_runtime::trust;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
@@ -116,7 +117,16 @@ impl<'t> Talk<'t> {
         let launched = start(&world, &request).await?;
         let drawn = Transcript::new(console.style(), console.terminal.width);
         let debug = debug.then(|| Debug::start(&launched.cx.world));
-        Ok(Self { console, signals: Signals::listen(), world, request, launched, asks, drawn, debug })
+        Ok(Self {
+            console,
+            signals: Signals::listen_at_terminal(),
+            world,
+            request,
+            launched,
+            asks,
+            drawn,
+            debug,
+        })
     }
 
     fn greet(&mut self) -> Result<(), Error> {
@@ -240,10 +250,12 @@ impl<'t> Talk<'t> {
     async fn typed(&mut self) -> Result<Option<String>, Error> {
         let mut text = String::new();
         let mut warned = false;
+        let never = CancellationToken::new();
         self.console.say("\n")?;
         loop {
             let prompt = if text.is_empty() { "> " } else { ". " };
             let prompt = self.console.style().hint(prompt);
+            let is_awaited = text.is_empty() && self.launched.cx.tasks.is_awaited(TaskKind::Agent);
             tokio::select! {
                 line = self.console.read(&prompt) => {
                     let Some(line) = line? else { return Ok(None) };
@@ -258,7 +270,22 @@ impl<'t> Talk<'t> {
                     self.console.say("\n")?;
                     return Ok(Some(news));
                 }
+                // So have agents in the background, when they end or have to ask.
+                news = news(&self.launched.run, &self.launched.cx, &never), if is_awaited => {
+                    let Some(news) = news else { continue };
+                    self.console.say("\n")?;
+                    self.show_events()?;
+                    return Ok(Some(news));
+                }
+                Some(ask) = self.asks.next() => {
+                    self.console.say("\n")?;
+                    self.show_events()?;
+                    dialog::serve(&mut self.console, ask, &self.launched.cx).await?;
+                }
                 signal = self.signals.next() => {
+                    if signal == Signal::Background {
+                        continue;
+                    }
                     if signal == Signal::End || std::mem::replace(&mut warned, true) {
                         self.console.say("\n")?;
                         return Ok(None);
@@ -270,9 +297,20 @@ impl<'t> Talk<'t> {
         }
     }
 
+    /// Shows what has happened meanwhile.
+    fn show_events(&mut self) -> Result<(), Error> {
+        while let Ok(event) = self.launched.events.try_recv() {
+            log(&self.debug, &event, self.console.terminal)?;
+            let text = self.drawn.event(&event);
+            self.console.say(&text)?;
+        }
+        Ok(())
+    }
+
     /// Says something to the agent and shows what comes of it, with the person at hand for questions.
     async fn turn(&mut self, message: Message) -> Result<(Ended, Flow), Error> {
         let Self { console, signals, launched, asks, drawn, debug, .. } = self;
+        let background = launched.background();
         let Launched { run, events, cx, .. } = launched;
         let stop = CancellationToken::new();
         let mut flow = Flow::GoesOn;
@@ -281,7 +319,13 @@ impl<'t> Talk<'t> {
         let ended: Result<Ended, SessionError> = loop {
             tokio::select! {
                 biased;
-                signal = signals.next() => interrupted(signal, &stop, &mut flow),
+                signal = signals.next() => match signal {
+                    Signal::Background if background.send(None) == 0 => {
+                        console.say("\n(no agent is waited for that could go to the background)\n")?;
+                    }
+                    Signal::Background => {}
+                    Signal::Interrupt | Signal::End => interrupted(signal, &stop, &mut flow),
+                },
                 // What happened is shown before what is asked about it, and before its end.
                 Some(event) = events.recv() => {
                     log(debug, &event, console.terminal)?;
@@ -327,7 +371,7 @@ fn interrupted(signal: Signal, stop: &CancellationToken, flow: &mut Flow) {
     }
     stop.cancel();
     match signal {
-        Signal::Interrupt => {}
+        Signal::Interrupt | Signal::Background => {}
         Signal::End => *flow = Flow::Ends,
     }
 }

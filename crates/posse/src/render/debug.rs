@@ -75,6 +75,8 @@ impl Debug {
             What::Delta(Delta::Task(TaskNews::Started { background, .. })) => {
                 format!("agent starts{}", if *background { " in the background" } else { "" })
             }
+            What::Delta(Delta::Task(TaskNews::SentToBackground)) => "agent goes on in the background".into(),
+            What::Delta(Delta::Task(TaskNews::Refused(why))) => format!("agent refused: {why:?}"),
             What::Delta(Delta::Task(TaskNews::Ended { status, tokens, .. })) => {
                 format!("agent {status}, {tokens} tokens")
             }

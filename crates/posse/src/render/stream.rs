@@ -1,5 +1,7 @@
 //! A run as lines of JSON, in the shapes the SDKs read.
 
+mod board;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,12 +16,17 @@ use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigge
 use posse_runtime::world::World;
 use serde_json::{Value, json};
 
+use self::board::Board;
+
 /// Turns events into lines.
 pub struct Stream {
     facts: Facts,
     world: Arc<World>,
     partial: bool,
     hooks: bool,
+    board: Board,
+    /// How many turns have been told of.
+    results: u64,
 }
 
 /// How a turn ended, with the run's totals.
@@ -30,12 +37,14 @@ pub struct TurnEnd<'a> {
     pub spent: &'a BTreeMap<Box<str>, Spent>,
     /// Milliseconds spent waiting for the model.
     pub api_ms: u64,
+    /// Whether it was no prompt that began it, but the end of an agent.
+    pub by_itself: bool,
 }
 
 impl Stream {
     /// Lines for a run; `partial` if raw events are wanted, `hooks` if what hooks do is.
     pub fn new(facts: Facts, world: Arc<World>, partial: bool, hooks: bool) -> Self {
-        Self { facts, world, partial, hooks }
+        Self { facts, world, partial, hooks, board: Board::default(), results: 0 }
     }
 
     /// What stands at the start of every turn.
@@ -75,38 +84,66 @@ impl Stream {
     }
 
     /// The lines of an event.
-    pub fn event(&self, event: &Event) -> Vec<Value> {
-        match &event.from {
+    pub fn event(&mut self, event: &Event) -> Vec<Value> {
+        let changed = self.board.note(event, &self.world.clock);
+        let mut lines = match &event.from {
             Some(mark) => self.agent(mark, event),
             None => self.main(event),
+        };
+        if changed {
+            let tasks = self.board.in_background();
+            lines.push(self.system("background_tasks_changed", json!({ "tasks": tasks })));
         }
+        lines
     }
 
-    /// What another agent does: its comings and goings, and what it does with tools if somebody waits for it.
-    fn agent(&self, mark: &Mark, event: &Event) -> Vec<Value> {
+    /// What another agent does: its comings and goings, and what it does with tools.
+    fn agent(&mut self, mark: &Mark, event: &Event) -> Vec<Value> {
         let lines = match &event.what {
             What::Delta(Delta::Task(news)) => return self.task(mark, news),
-            What::Fact(Fact::Replied(_) | Fact::Answered { .. } | Fact::Denied { .. })
-                if !mark.in_background =>
-            {
-                self.main(event)
-            }
+            What::Delta(Delta::ToolRunning(call)) => return self.progress(mark, &call.name),
+            What::Fact(Fact::Replied(_) | Fact::Answered { .. } | Fact::Denied { .. }) => self.main(event),
             What::Delta(Delta::Note(_) | Delta::Hook(_)) => return self.main(event),
             What::Fact(_) | What::Delta(_) => return Vec::new(),
         };
+        let in_background = self.board.is_in_background(mark);
         let shown = |line: &Value| {
-            // What it says to itself is its own; the call gets the report.
+            // What it says to itself is its own, and the call gets the report; of one that nobody waits for, this is
+            // all there is to see.
             let text = line.pointer("/message/content/0/type").and_then(Value::as_str);
-            !matches!(text, Some("text" | "thinking" | "redacted_thinking"))
+            let is_speech = line.get("type").and_then(Value::as_str) == Some("assistant")
+                && matches!(text, Some("text" | "thinking" | "redacted_thinking"));
+            in_background || !is_speech
         };
         lines.into_iter().filter(shown).map(|line| marked(line, mark)).collect()
+    }
+
+    /// The task of an agent, as it was given to it.
+    fn told(&self, prompt: &str) -> Value {
+        let mut line = self.line("user", None);
+        line["message"] = json!({ "role": "user", "content": [{ "type": "text", "text": prompt }] });
+        line["parent_tool_use_id"] = Value::Null;
+        line
+    }
+
+    fn progress(&mut self, mark: &Mark, tool: &str) -> Vec<Value> {
+        let Some(done) = self.board.progress(mark, tool) else { return Vec::new() };
+        let fields = json!({
+            "task_id": mark.agent,
+            "tool_use_id": mark.call,
+            "description": mark.task,
+            "subagent_type": mark.kind,
+            "usage": { "total_tokens": done.tokens, "tool_uses": done.tools, "duration_ms": done.duration_ms },
+            "last_tool_name": done.tool,
+        });
+        vec![self.system("task_progress", fields)]
     }
 
     fn task(&self, mark: &Mark, news: &TaskNews) -> Vec<Value> {
         let mut fields = json!({ "task_id": mark.agent, "tool_use_id": mark.call });
         let mut put = |key: &str, value: Value| fields[key] = value;
         match news {
-            TaskNews::Started { prompt, background } => {
+            TaskNews::Started { prompt, background, asked: _ } => {
                 put("run_id", json!(mark.agent));
                 put("description", json!(mark.task));
                 put("subagent_type", json!(mark.kind));
@@ -114,10 +151,29 @@ impl Stream {
                 put("spawn_depth", json!(mark.depth));
                 put("task_type", json!("local_agent"));
                 put("prompt", json!(prompt));
-                vec![self.system("task_started", fields)]
+                vec![self.system("task_started", fields), marked(self.told(prompt), mark)]
             }
-            TaskNews::Ended { status, sdk_status, summary, output_file, tokens, tool_uses, duration_ms } => {
-                let update = json!({ "task_id": mark.agent, "patch": { "status": status } });
+            TaskNews::SentToBackground => {
+                let patch = json!({ "task_id": mark.agent, "patch": { "is_backgrounded": true } });
+                vec![self.system("task_updated", patch)]
+            }
+            TaskNews::Refused(_) => Vec::new(),
+            TaskNews::Ended {
+                status,
+                sdk_status,
+                stopper: _,
+                at_ms,
+                summary,
+                output_file,
+                tokens,
+                tool_uses,
+                duration_ms,
+            } => {
+                let mut update =
+                    json!({ "task_id": mark.agent, "patch": { "status": status, "end_time": at_ms } });
+                if *status == "failed" {
+                    update["patch"]["error"] = json!(summary);
+                }
                 put("status", json!(sdk_status));
                 put("summary", json!(summary));
                 put("output_file", json!(output_file));
@@ -265,7 +321,7 @@ impl Stream {
     }
 
     /// The end of a turn.
-    pub fn result(&self, end: &TurnEnd<'_>) -> Value {
+    pub fn result(&mut self, end: &TurnEnd<'_>) -> Value {
         let ended = end.ended;
         let (subtype, is_error, reason) = verdict(&ended.outcome);
         let cost = end.spent.values().fold(0.0, |total, spent| total + spent.cost);
@@ -287,7 +343,15 @@ impl Stream {
             })).collect::<Vec<_>>(),
             "terminal_reason": reason,
             "uuid": self.world.ids.uuid(),
+            "result_index": self.results,
         });
+        self.results += 1;
+        if end.by_itself {
+            line["origin"] = json!({ "kind": "task-notification" });
+        }
+        if let Some(stats) = self.board.stats() {
+            line["subagent_stats"] = stats;
+        }
         match &ended.outcome {
             Outcome::Answer { text, structured } => {
                 line["result"] = json!(text);

@@ -47,6 +47,9 @@ impl Transcript {
                 let how = if *background { "in the background" } else { "at work" };
                 self.line(&self.style.dim(&format!("{who}: {how}")))
             }
+            What::Delta(Delta::Task(TaskNews::SentToBackground)) => {
+                self.line(&self.style.dim(&format!("{who}: goes on in the background")))
+            }
             What::Delta(Delta::Task(TaskNews::Ended { status, tool_uses, duration_ms, .. })) => {
                 #[allow(clippy::cast_precision_loss)] // Nobody waits for 2^52 milliseconds.
                 let seconds = *duration_ms as f64 / 1_000.0;

@@ -338,6 +338,8 @@ fn the_demo_works_without_a_key_and_cleans_up() {
         "receipt.sh:9: an order of exactly 100.00 gets no discount",
         "general-purpose ● Edit  receipt.sh",
         "ok    an order of exactly 100.00 does too",
+        "● Bash  git merge",
+        "Give the discount from 100.00 on",
         "verification (try to break it): in the background",
         "    │     201 ok",
         "All four cases pass,",

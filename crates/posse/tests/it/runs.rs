@@ -118,3 +118,24 @@ fn an_agent_whose_process_was_killed_did_not_finish() {
     let text = env.posse(&["runs"]).success();
     assert!(text.contains("crashed: its process is gone, and it did not finish"), "{text}");
 }
+
+#[test]
+fn a_turn_that_was_cut_short_is_no_crash() {
+    let env = crew("- calls: [{Glob: {pattern: '*'}}]\n- calls: [{Glob: {pattern: '*'}}]\n- Done.\n");
+    let root = || json(&env.posse(&["runs", "--json"]).success())["agents"].clone();
+    assert_ne!(env.posse(&[&["-p", "go", "--max-turns", "1"], &MODEL[..]].concat()).code, Some(0));
+    assert_eq!(
+        (&root()["status"], &root()["turns"]),
+        (&serde_json::json!("failed"), &serde_json::json!(1)),
+        "{}",
+        root()
+    );
+    // Whoever goes on and comes to an end has ended well; a script begins anew and so do its ids.
+    env.posse(&[&["-p", "on", "--continue"], &MODEL[..]].concat()).success();
+    assert_eq!(
+        (&root()["status"], &root()["turns"]),
+        (&serde_json::json!("completed"), &serde_json::json!(4)),
+        "{}",
+        root()
+    );
+}

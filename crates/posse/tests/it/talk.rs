@@ -379,3 +379,33 @@ fn a_folder_is_trusted_only_when_the_person_says_so() {
     pty.send("\u{4}");
     pty.end();
 }
+
+#[test]
+fn an_agent_that_takes_long_goes_on_in_the_background() {
+    let env = rehearsed(
+        "
+main:
+  - calls: [{Agent: {subagent_type: general-purpose, description: wait, prompt: w}}]
+  - say: Meanwhile, something else.
+  - say: So it has ended.
+agents:
+  general-purpose:
+    - calls: [{Bash: {command: 'until [ -e go ]; do sleep 0.02; done'}}]
+    - say: It is there.
+",
+    );
+    let mut pty = talk(&env, &["--allowedTools", "Bash", "--", "begin"]);
+    pty.expect("general-purpose (wait): at work");
+    pty.send("\u{1c}");
+    pty.expect("general-purpose (wait): goes on in the background");
+    pty.expect("Meanwhile, something else.");
+    pty.expect("> ");
+    env.write("project/go", "");
+    pty.expect("general-purpose (wait): completed");
+    pty.expect("So it has ended.");
+    pty.expect("> ");
+    pty.send("/exit\n");
+    assert_eq!(pty.end().0, Some(0));
+    let written = transcript(&env);
+    assert!(written.contains("async_launched") && written.contains("It is there."), "{written}");
+}

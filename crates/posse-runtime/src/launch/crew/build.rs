@@ -2,10 +2,12 @@
 //! names itself.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{Cause, Input, NOTES};
+use posse_core::event::Refusal;
 use posse_core::hooks::Common as HookCommon;
 use posse_core::hooks::occasion::MemoryType;
 use posse_core::message::Message;
@@ -63,8 +65,10 @@ impl Crew {
         let memory = self.memory_of(spec)?;
         let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
         let label = format!("{} {id}", spec.name);
-        let purse =
-            caller.setup.purse.child(label, limits).map_err(|error| failed("open its budget", error))?;
+        let purse = caller.setup.purse.child(label, limits).map_err(|error| {
+            self.refused(Refusal::Budget);
+            failed("open its budget", error)
+        })?;
         let mode = SharedMode::from(spec.approval.value.mode);
         let desk = if spec.approval.value.may_ask { common.desk.clone() } else { Desk::default() };
         let capability = spec.pool.capability.clone();
@@ -143,6 +147,7 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
+            is_waited_for: AtomicBool::new(false),
             confinement: Arc::new(confinement),
             id,
         }))
@@ -192,6 +197,7 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
+            is_waited_for: AtomicBool::new(false),
             confinement: Arc::clone(&caller.confinement),
             id,
         })

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use posse_core::budget::Limits;
 use posse_core::definition::{AgentDefinition, Isolation};
@@ -9,6 +11,7 @@ use posse_core::delegation::{
     self, Cause, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
     report_limit, should_run_async,
 };
+use posse_core::event::{Delta, Refusal, TaskNews};
 use posse_core::message::Message;
 use posse_core::registry::Lookup;
 use posse_core::spec;
@@ -21,12 +24,24 @@ use super::work::{Job, Left};
 use super::{Crew, Member, Standing};
 use crate::tool::{Task, TaskKind, TaskState, TaskStatus, ToolCx, ToolOutput, Work};
 
+/// How long an agent is waited for if it is to move to the background by itself.
+const AUTO_BACKGROUND: Duration = Duration::from_secs(120);
+
 /// Ends an agent when whoever waits for it goes away.
-struct EndsWith(CancellationToken);
+struct EndsWith(Option<CancellationToken>);
+
+impl EndsWith {
+    /// Lets it go on alone.
+    fn release(mut self) {
+        self.0 = None;
+    }
+}
 
 impl Drop for EndsWith {
     fn drop(&mut self) {
-        self.0.cancel();
+        if let Some(stop) = &self.0 {
+            stop.cancel();
+        }
     }
 }
 
@@ -83,7 +98,14 @@ impl Crew {
             let text = format!("<system-reminder>\n{reminder}\n</system-reminder>");
             message.blocks.push(posse_core::message::Block::Text(text));
         }
-        Ok(Job { member, prompt: input.prompt.clone(), message, call: cx.call.clone(), background })
+        Ok(Job {
+            member,
+            prompt: input.prompt.clone(),
+            message,
+            call: cx.call.clone(),
+            background,
+            asked: input.run_in_background,
+        })
     }
 
     async fn prepare_fork(&self, input: &Input, caller: &Member, cx: &ToolCx) -> Result<Job, String> {
@@ -103,9 +125,19 @@ impl Crew {
         let mut messages = fork_messages(conversation, &input.prompt, moved);
         let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
         let purse = caller.setup.purse.child(format!("fork {}", born.id), Limits::default());
-        let purse = purse.map_err(|error| format!("The fork was not started: {error}"))?;
+        let purse = purse.map_err(|error| {
+            self.refused(Refusal::Budget);
+            format!("The fork was not started: {error}")
+        })?;
         let member = self.build_fork(caller, input, born, purse, messages.into());
-        Ok(Job { member, prompt: input.prompt.clone(), message, call: cx.call.clone(), background })
+        Ok(Job {
+            member,
+            prompt: input.prompt.clone(),
+            message,
+            call: cx.call.clone(),
+            background,
+            asked: input.run_in_background,
+        })
     }
 
     /// What a new agent has from the start: an id, a name nobody else has, a place to work.
@@ -179,7 +211,10 @@ impl Crew {
     pub(super) async fn start(&self, job: Job, caller: &Arc<Member>, cx: &ToolCx) -> ToolOutput {
         let place = match self.seats.reserve() {
             Ok(place) => place,
-            Err(text) => return ToolOutput::error(text),
+            Err(text) => {
+                self.refused(Refusal::Concurrency);
+                return ToolOutput::error(text);
+            }
         };
         let line = place.line();
         let Some(crew) = self.this.upgrade() else { return ToolOutput::error("The session is ending.") };
@@ -218,6 +253,19 @@ impl Crew {
         self.wait(&launched, ended, caller, cx).await
     }
 
+    pub(super) fn refused(&self, why: Refusal) {
+        self.common.events.delta(Delta::Task(TaskNews::Refused(why)));
+    }
+
+    /// Sends agents that are waited for to the background: those of one call, or all. Says how many.
+    pub(in super::super) fn send_to_background(&self, call: Option<&str>) -> usize {
+        let members: Vec<Arc<Member>> = self.members().by_id.values().cloned().collect();
+        let waited = |member: &&Arc<Member>| {
+            member.is_waited_for.load(Ordering::Relaxed) && call.is_none_or(|call| *member.call == *call)
+        };
+        members.iter().filter(waited).map(|member| member.to_background.notify_one()).count()
+    }
+
     /// Waits for an agent in the foreground.
     async fn wait(
         &self,
@@ -233,27 +281,51 @@ impl Crew {
             Standing::Running(stop) => stop.clone(),
             Standing::Ended => CancellationToken::new(),
         };
-        let guard = EndsWith(stop.clone());
+        let guard = EndsWith(Some(stop.clone()));
         caller.seat.rest();
-        tokio::pin!(ended);
+        member.is_waited_for.store(true, Ordering::Relaxed);
+        let patience = self.patience();
+        tokio::pin!(ended, patience);
         let left = tokio::select! {
-            left = &mut ended => left.ok(),
-            () = member.to_background.notified() => {
-                std::mem::forget(guard);
-                caller.cx.tasks.unsee(&launched.agent_id);
-                caller.seat.resume().await;
-                return told(launched, None);
-            }
+            left = &mut ended => Some(left.ok()),
+            () = member.to_background.notified() => None,
+            () = &mut patience => None,
             () = cx.stop.cancelled() => {
                 stop.cancel();
-                ended.await.ok()
+                Some(ended.await.ok())
             }
+        };
+        member.is_waited_for.store(false, Ordering::Relaxed);
+        let Some(left) = left else {
+            // From now on it has a life of its own: the end of the call, or of the turn, is not its end.
+            guard.release();
+            caller.cx.tasks.unsee(&launched.agent_id);
+            member.events(self, &cx.call, true).delta(Delta::Task(TaskNews::SentToBackground));
+            caller.seat.resume().await;
+            return told(
+                &Launched {
+                    output_file: self.output_file(&member).display().to_string(),
+                    ..launched.clone()
+                },
+                None,
+            );
         };
         caller.seat.resume().await;
         drop(guard);
         match left {
             Some(left) => self.answer(&left),
             None => ToolOutput::error("The agent ended without a word; this is a bug in posse."),
+        }
+    }
+
+    /// Ends when an agent has been waited for long enough.
+    async fn patience(&self) {
+        if self.common.world.env.is_on("CLAUDE_AUTO_BACKGROUND_TASKS")
+            && !self.common.catalog.policy.background_disabled
+        {
+            tokio::time::sleep(AUTO_BACKGROUND).await;
+        } else {
+            std::future::pending().await
         }
     }
 

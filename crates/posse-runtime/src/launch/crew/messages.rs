@@ -1,5 +1,6 @@
 //! SendMessage, and going on with an agent that has ended.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use posse_core::delegation::Input;
@@ -146,9 +147,11 @@ impl Crew {
             tree: Mutex::new(tree),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
+            is_waited_for: AtomicBool::new(false),
             confinement: Arc::clone(&member.confinement),
         };
-        Ok(Job { member: Arc::new(again), prompt, message, call: call.into(), background })
+        let asked = Some(background);
+        Ok(Job { member: Arc::new(again), prompt, message, call: call.into(), background, asked })
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::launched::news;
 use super::{Crew, Member, Standing};
-use crate::run::{Ended, Mark, Run};
+use crate::run::{Ended, Events, Mark, Run};
 use crate::tool::TaskKind;
 
 /// What an agent leaves.
@@ -31,6 +31,8 @@ pub(super) struct Job {
     /// The call it works for.
     pub(super) call: Box<str>,
     pub(super) background: bool,
+    /// Where its caller wanted it, if they said so.
+    pub(super) asked: Option<bool>,
 }
 
 impl Crew {
@@ -38,17 +40,9 @@ impl Crew {
     pub(super) async fn work(&self, job: Job, stop: CancellationToken) -> Left {
         let watch = self.common.world.clock.start();
         let member = Arc::clone(&job.member);
-        let mark = Arc::new(Mark {
-            agent: member.id.clone(),
-            kind: member.kind.clone(),
-            task: member.description.clone(),
-            call: job.call.clone(),
-            depth: member.depth,
-            in_background: job.background,
-        });
-        let events = self.common.events.of(mark);
-        events
-            .delta(Delta::Task(TaskNews::Started { prompt: job.prompt.clone(), background: job.background }));
+        let events = member.events(self, &job.call, job.background);
+        let (prompt, background, asked) = (job.prompt.clone(), job.background, job.asked);
+        events.delta(Delta::Task(TaskNews::Started { prompt, background, asked }));
         member.write_meta(job.background, None);
         let opened = member.open_transcript(self);
         let (ending, said, run) = match opened {
@@ -90,6 +84,8 @@ impl Crew {
         events.delta(Delta::Task(TaskNews::Ended {
             status: ending.task_status(),
             sdk_status: ending.sdk_status(),
+            stopper: ending.stopper(),
+            at_ms: self.common.world.clock.now().as_millisecond(),
             summary: format!("Agent \"{}\" {}", member.description, ending.words()),
             output_file: member.transcript.display().to_string(),
             tokens: facts.total_tokens,
@@ -175,6 +171,24 @@ impl Crew {
             }
         }
         total
+    }
+}
+
+impl Member {
+    fn mark(&self, call: &str, in_background: bool) -> Arc<Mark> {
+        Arc::new(Mark {
+            agent: self.id.clone(),
+            kind: self.kind.clone(),
+            task: self.description.clone(),
+            call: call.into(),
+            depth: self.depth,
+            in_background,
+        })
+    }
+
+    /// Where those who watch hear of this agent.
+    pub(super) fn events(&self, crew: &Crew, call: &str, in_background: bool) -> Events {
+        crew.common.events.of(self.mark(call, in_background))
     }
 }
 

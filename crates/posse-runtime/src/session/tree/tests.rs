@@ -175,5 +175,5 @@ fn damaged_files_are_counted_not_fatal() {
     scene.agent("b2", meta("x1", 1, Some("completed")), &[prompt(4), reply(4, "m", call("x2"))]);
     let node = scene.tree();
     assert_eq!(node.unreadable, 1);
-    assert_eq!(shape(&node), "s:completed(a1:crashed b1:completed b2:completed)");
+    assert_eq!(shape(&node), "s:completed(a1:crashed a2:crashed b1:completed b2:completed)");
 }

@@ -52,6 +52,8 @@ impl Tool for TaskOutput {
             Some(false) => Duration::ZERO,
             Some(true) | None => Duration::from_millis(timeout.unwrap_or(30_000).min(600_000)),
         };
+        // Agents are known by their names, too.
+        let task_id = cx.tasks.id_of(&task_id).map_or(task_id, |id| id.to_string());
         let Some(task) = cx.tasks.wait(&task_id, longest, &cx.stop).await else {
             return unknown_task(&task_id, cx);
         };

@@ -66,7 +66,19 @@ fn the_call_is_answered_at_once_and_the_end_comes_as_a_new_turn() {
     assert_eq!(started["is_backgrounded"], true);
     let ended: Vec<&Value> = lines.iter().filter(|line| line["subtype"] == "task_notification").collect();
     assert_eq!((ended.len(), &ended[0]["status"]), (1, &json!("completed")));
-    assert_eq!(lines.last().unwrap()["result"], "Done.");
+    // A turn each, and each tells how it ended; the second nobody asked for.
+    let results: Vec<&Value> = lines.iter().filter(|line| line["type"] == "result").collect();
+    let told: Vec<[&Value; 3]> = results
+        .iter()
+        .map(|line| [&line["result"], &line["result_index"], &line["origin"]["kind"]])
+        .collect();
+    let second = [&json!("Done."), &json!(1), &json!("task-notification")];
+    assert_eq!(told, [[&json!("Waiting."), &json!(0), &Value::Null], second]);
+    let changes = lines.iter().filter(|line| line["subtype"] == "background_tasks_changed");
+    let counts: Vec<usize> = changes.map(|line| list(&line["tasks"]).len()).collect();
+    assert_eq!(counts, [1, 0]);
+    let stats = &results[1]["subagent_stats"];
+    assert_eq!((&stats["started_in_background"], &stats["completed"]), (&json!(1), &json!(1)), "{stats}");
     let meta = &metas(&env)[0];
     assert_eq!((&meta["requestShape"], &meta["finished"]), (&json!("background"), &json!(true)), "{meta}");
 }

@@ -87,10 +87,26 @@ fn the_stream_shows_the_start_the_tools_and_the_end() {
             && line["parent_tool_use_id"] == "t1"
             && line["message"]["content"][0]["type"] == "tool_use"
     });
-    let answered = at("answer", &|line| line["type"] == "user" && line["parent_tool_use_id"] == "t1");
+    let of_user = |kind: &'static str| {
+        move |line: &Value| {
+            line["type"] == "user"
+                && line["parent_tool_use_id"] == "t1"
+                && list(&line["message"]["content"]).last().is_some_and(|block| block["type"] == kind)
+        }
+    };
+    let told = at("prompt", &of_user("text"));
+    let progress = at("progress", &subtype("task_progress"));
+    let answered = at("answer", &of_user("tool_result"));
     let ended = at("ended", &subtype("task_notification"));
     let handed = at("result", &|line| line["tool_use_result"]["agentType"] == "scout");
-    assert!([started, used, answered, ended, handed].is_sorted(), "{}", output.stdout);
+    let places = [started, told, used, progress, answered, ended, handed];
+    assert!(places.is_sorted(), "{places:?} {}", output.stdout);
+    assert_eq!(lines[progress]["last_tool_name"], "Read");
+    assert_eq!(lines[progress]["usage"]["tool_uses"], 1);
+    let stats = &lines.last().unwrap()["subagent_stats"];
+    assert_eq!((&stats["spawned"], &stats["completed"]), (&json!(1), &json!(1)), "{stats}");
+    assert_eq!(stats["by_type"], json!({ "scout": 1 }));
+    assert_eq!(stats["requested"], json!({ "background": 0, "foreground": 0, "unset": 1 }));
     let id = agent(&of_agents(&server)[0]).unwrap().to_owned();
     let start = &lines[started];
     for (key, value) in [
@@ -124,7 +140,9 @@ fn the_stream_shows_the_start_the_tools_and_the_end() {
         assert_eq!(value.pointer(pointer), Some(&wanted), "{pointer} of {value}");
     }
     // What an agent says to itself stays with it; what it cost does not.
-    assert!(lines.iter().all(|line| line["parent_tool_use_id"] != "t1" || line["message"]["content"][0]["type"] != "text"));
+    assert!(lines.iter().all(|line| line["type"] != "assistant"
+        || line["parent_tool_use_id"] != "t1"
+        || line["message"]["content"][0]["type"] != "text"));
     let result = lines.last().unwrap();
     let input: u64 = result["modelUsage"]
         .as_object()
