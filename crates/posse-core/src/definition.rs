@@ -24,7 +24,7 @@ use crate::text::{self, Location, Span};
 pub use fields::{FIELDS, Field, FieldId, find as find_field, meant_by, row as field_row, vocabulary};
 pub use json::{JsonAgents, parse_json_agents, read_json_agents};
 pub use markdown::{Naming, Parsed, parse, written_name};
-pub(crate) use tool_list::MEMORY_TOOLS;
+pub use tool_list::MEMORY_TOOLS;
 pub use tool_list::{ToolEntry, ToolList};
 
 /// The colours an agent can be shown in.

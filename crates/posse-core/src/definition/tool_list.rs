@@ -136,7 +136,7 @@ fn unknown(entry: &ToolEntry, name: &str) -> Problem {
 }
 
 /// What memory adds to an explicit list, in the order the reference appends them.
-pub(crate) const MEMORY_TOOLS: [&str; 3] = ["Write", "Edit", "Read"];
+pub const MEMORY_TOOLS: [&str; 3] = ["Write", "Edit", "Read"];
 
 pub(super) fn listed(definition: &AgentDefinition) -> String {
     let denied = &definition.disallowed_tools;

@@ -19,6 +19,7 @@ use super::{LaunchRequest, StructuredOutput, powers};
 use crate::authority::Guard;
 use crate::catalog::Catalog;
 use crate::context;
+use crate::memory::Memory;
 use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Run, RunSetup, ToolPool};
@@ -36,13 +37,14 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
     let judge = Arc::new(ground.side("haiku"));
     let cx = ground.tool_context();
     let hooks = ground.run_hooks(session_hooks, &judge, &sender);
-    let Ground { request, world, catalog, session, mode, gathered, notes, .. } = ground;
+    let Ground { request, world, catalog, session, mode, gathered, memory, notes, .. } = ground;
     let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
     let guard = Guard {
         capability,
         desk: request.desk.clone(),
         judge: Some(judge.clone()),
         readable: vec![session.spool.clone()],
+        writable: memory.iter().map(|memory| memory.folder.clone()).collect(),
         home: world.env.home().map(Path::to_owned),
         contained: confinement.allows_commands.clone(),
         ..Guard::new(Arc::clone(&authority), mode.clone(), hooks.clone())
@@ -53,7 +55,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
         model,
         model_id: model_id.clone(),
         fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
-        system: system(&request, agent.as_ref(), &gathered),
+        system: system(&request, agent.as_ref(), memory.as_ref(), &gathered),
         opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()).map(Into::into),
         greeting: Vec::new(),
         tools: tools.clone(),
@@ -152,6 +154,7 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
 fn system(
     request: &LaunchRequest,
     agent: Option<&AgentDefinition>,
+    memory: Option<&Memory>,
     context: &context::Context,
 ) -> Arc<[SystemPart]> {
     let body = agent.map(|agent| agent.body.trim()).filter(|body| !body.is_empty());
@@ -162,7 +165,13 @@ fn system(
             parts.push(SystemPart { text, cache });
         }
     };
-    add(main, true);
+    add(
+        match memory {
+            Some(memory) => format!("{main}\n\n{}", memory.section().trim()),
+            None => main,
+        },
+        true,
+    );
     add(request.append_system_prompt.clone().unwrap_or_default(), false);
     // Whoever replaces the whole prompt wants exactly that.
     if request.system_prompt.is_none() {

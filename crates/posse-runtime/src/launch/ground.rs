@@ -19,6 +19,7 @@ use crate::authority::{Authority, RunHooks};
 use crate::catalog::Catalog;
 use crate::context::{self, Wanted};
 use crate::hooks::{HookCx, Services};
+use crate::memory::{self, Memory};
 use crate::model::Model;
 use crate::run::{Bill, Deferral, Event, ToolPool};
 use crate::tool::ToolCx;
@@ -41,6 +42,8 @@ pub(super) struct Ground {
     pub(super) capability: posse_core::tools::Capability,
     pub(super) authority: Arc<Authority>,
     pub(super) confinement: powers::Confinement,
+    /// What the main agent remembers, if it does.
+    pub(super) memory: Option<Memory>,
     pub(super) gathered: context::Context,
     pub(super) notes: Vec<String>,
 }
@@ -64,6 +67,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
     let capability = tools::capability(&request, agent.as_ref(), &catalog);
     notes.extend(catalog.ignored_for_trust());
     let authority = powers::authority(&request, &catalog, &world);
+    let memory = main_memory(agent.as_ref(), &catalog, &mut notes)?;
     let reader = agent.as_ref().filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
     let gathered =
@@ -84,6 +88,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
         capability,
         authority,
         confinement,
+        memory,
         gathered,
         notes,
     })
@@ -221,6 +226,23 @@ fn show_hooks(events: UnboundedSender<Event>) -> impl Fn(HookNotice) {
         // Nobody watching is no reason not to run.
         let _ = events.send(Event { what: What::Delta(Delta::Hook(notice)), ids: Vec::new(), from: None });
     }
+}
+
+/// The memory of the agent a session runs as.
+fn main_memory(
+    agent: Option<&AgentDefinition>,
+    catalog: &Catalog,
+    notes: &mut Vec<String>,
+) -> Result<Option<Memory>, LaunchError> {
+    let Some(agent) = agent.filter(|_| catalog.policy.memory_off.is_none()) else { return Ok(None) };
+    let Some(scope) = agent.memory else { return Ok(None) };
+    let memory = memory::open(&catalog.layout, scope, &agent.name, catalog.trust.trusted);
+    let memory = memory.map_err(|error| LaunchError::Refused {
+        what: format!("the memory of {} cannot be opened: {error}", agent.name),
+        hint: "mend the folder, or take `memory` out of the agent's file",
+    })?;
+    notes.extend(memory.notes.iter().map(ToString::to_string));
+    Ok(Some(memory))
 }
 
 fn main_agent<'c>(

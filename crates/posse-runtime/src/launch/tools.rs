@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use posse_core::definition::AgentDefinition;
+use posse_core::definition::{AgentDefinition, MEMORY_TOOLS};
 use posse_core::spec;
-use posse_core::tools::{Capability, Limit, ToolPattern, split_entries};
+use posse_core::tools::{self, Capability, Limit, Scope, ToolPattern, split_entries};
 
 use super::LaunchRequest;
 use super::side::Side;
@@ -75,14 +75,23 @@ pub(super) fn capability(
         .map(|list| list.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
     let taken = agent
         .map(|agent| agent.disallowed_tools.iter().map(|entry| entry.pattern.clone()).collect::<Vec<_>>());
+    let has_memory = agent.is_some_and(|agent| agent.memory.is_some()) && catalog.policy.memory_off.is_none();
+    let for_memory = |name: &str| has_memory && MEMORY_TOOLS.contains(&name);
     capability.retain(|tool| {
         flag.as_ref().is_none_or(|list| names(list, tool.name, true))
-            && own.as_ref().is_none_or(|list| names(list, tool.name, true))
+            && own.as_ref().is_none_or(|list| names(list, tool.name, true) || for_memory(tool.name))
             && !names(&denied, tool.name, false)
             && !taken.as_ref().is_some_and(|list| names(list, tool.name, true))
     });
     for list in flag.iter().chain(&own) {
         limit(&mut capability, list);
+    }
+    if let (Some(agent), Some(list)) = (agent, &own) {
+        // What only memory adds reaches only the memory.
+        let added = MEMORY_TOOLS.iter().filter(|name| for_memory(name) && !names(list, name, true));
+        for name in added.filter(|name| tools::find(name).is_some_and(|tool| !tool.read_only)) {
+            capability.limit(name, Limit { any_of: vec![Scope::MemoryFolder(agent.name.clone())] });
+        }
     }
     capability
 }

@@ -306,3 +306,32 @@ fn an_interrupt_ends_the_agent_and_what_it_started() {
         assert_eq!((&meta["finished"], &meta["status"]), (&json!(true), &json!("killed")), "{meta}");
     }
 }
+
+#[test]
+fn the_agent_a_session_runs_as_has_its_memory() {
+    let server = FakeModel::answering(|request| match steps(request) {
+        0 => call("r1", "Read", &json!({ "file_path": ".claude/agent-memory/clerk/MEMORY.md" })),
+        1 => calls(
+            "Write",
+            &[
+                json!({ "file_path": ".claude/agent-memory/clerk/MEMORY.md", "content": "Likes tea.\n" }),
+                json!({ "file_path": "project.txt", "content": "not mine\n" }),
+            ],
+        ),
+        _ => text("Done."),
+    });
+    let env = world(&server);
+    env.agent(
+        "clerk.md",
+        "---\nname: clerk\ndescription: Remembers\ntools: Read\nmemory: project\n---\nBe a clerk.\n",
+    );
+    env.write("project/.claude/agent-memory/clerk/MEMORY.md", "Likes coffee.\n");
+    env.posse(&["trust", "."]).success();
+    env.posse(&["-p", "go", "--agent", "clerk", "--permission-mode", "acceptEdits"]).success();
+    let main = of_main(&server);
+    assert!(system(&main[0]).contains("Likes coffee."), "{}", system(&main[0]));
+    assert_ne!(result(&main[2], "t1")["is_error"], true, "{}", result(&main[2], "t1"));
+    assert_eq!(result(&main[2], "t2")["is_error"], true, "memory is no licence to write elsewhere");
+    assert_eq!(env.read("project/.claude/agent-memory/clerk/MEMORY.md"), "Likes tea.\n");
+    assert!(!env.path("project/project.txt").exists());
+}
