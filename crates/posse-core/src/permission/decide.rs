@@ -11,6 +11,7 @@ use super::rule::{Rule, RuleSet};
 use super::{Behavior, Folders, Mode, Paths, Place, RuleSource};
 
 mod commands;
+mod fence;
 
 use commands::{has_harmless_variables, is_sink};
 
@@ -100,6 +101,15 @@ pub enum Reason {
         /// Why it is.
         why: &'static str,
     },
+    /// The checkout that the run was moved out of.
+    Fenced {
+        /// What would reach it.
+        what: Box<str>,
+        /// The place, or none if it is only known when the command runs.
+        path: Option<Box<str>>,
+        /// Where the run works instead.
+        own: Box<str>,
+    },
     /// A part of the command that cannot be judged.
     Doubt {
         /// The part.
@@ -131,7 +141,7 @@ impl Reason {
             Self::Rule { .. } | Self::MayFit { .. } => "rule",
             Self::Mode(_) => "mode",
             Self::Hook => "hook",
-            Self::Outside(_) => "workingDir",
+            Self::Outside(_) | Self::Fenced { .. } => "workingDir",
             Self::Protected { .. } => "safetyCheck",
             Self::Doubt { .. } | Self::Uncovered(_) => "subcommandResults",
             Self::Looks | Self::Contained | Self::Open | Self::Limit { .. } => "other",
@@ -154,6 +164,16 @@ impl std::fmt::Display for Reason {
             Self::Hook => f.write_str("a PreToolUse hook"),
             Self::Outside(path) => write!(f, "{path} is outside the working directories"),
             Self::Protected { path, why } => write!(f, "{path} is protected: {why}"),
+            Self::Fenced { what, path: Some(path), own } => write!(
+                f,
+                "{what} reaches {path} in the main checkout, and this agent works in a worktree of its own, {own}: use \
+                 the same path below that"
+            ),
+            Self::Fenced { what, path: None, own } => write!(
+                f,
+                "where {what} leads is only known when it runs, and this agent may not leave its worktree {own}: \
+                 write the path out, or run it where you are"
+            ),
             Self::Doubt { part, why } => write!(f, "`{part}` cannot be judged: {why}"),
             Self::Uncovered(part) => write!(f, "no rule allows `{part}`"),
             Self::Open => f.write_str("no rule allows it"),
@@ -170,7 +190,7 @@ pub fn decide(call: &Call<'_>, at: &Situation<'_>) -> Decision {
         _ => None,
     };
     let judged = Judged { call, deed: &deed, script: script.as_ref(), at };
-    if let Some(reason) = judged.beyond_limits() {
+    if let Some(reason) = judged.beyond_limits().or_else(|| judged.over_the_fence()) {
         return Decision { ruling: Ruling::Deny, reason };
     }
     if let Some(rule) = judged.rule_against(Behavior::Deny) {

@@ -46,6 +46,9 @@ pub struct Folders {
     pub readable: Vec<PathBuf>,
     /// What may be written besides: the agent's memory.
     pub writable: Vec<PathBuf>,
+    /// The checkout a run was moved out of when it was given a copy of its own: what is in it and in none of the folders
+    /// above is not the run's to change. Empty for a run that works in the checkout itself.
+    pub fenced: Vec<PathBuf>,
     /// The home folder.
     pub home: Option<PathBuf>,
 }
@@ -83,6 +86,12 @@ impl Folders {
     /// Whether a place may be looked at without asking.
     pub(super) fn may_read(&self, place: &Place) -> bool {
         place.views().all(|view| within(view, &self.roots) || within(view, &self.readable))
+    }
+
+    /// Whether a place lies in the checkout the run was moved out of, seen in any way.
+    pub(super) fn is_fenced(&self, place: &Place) -> bool {
+        let is_free = |view: &Path| within(view, &self.roots) || within(view, &self.writable);
+        place.views().any(|view| within(view, &self.fenced) && !is_free(view))
     }
 
     /// Whether a place belongs to the run itself.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::tools::{Limit, Scope, ToolPattern};
 
+mod fence;
 mod properties;
 mod shell_cases;
 
@@ -48,6 +49,7 @@ fn folders() -> Folders {
         roots: vec!["/w".into(), "/more".into()],
         readable: vec!["/spool".into()],
         writable: vec!["/memory".into()],
+        fenced: Vec::new(),
         home: Some("/home/u".into()),
     }
 }
