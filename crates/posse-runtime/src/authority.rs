@@ -9,6 +9,7 @@ mod judge;
 mod listen;
 mod real;
 mod save;
+mod territory;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ use crate::tool::{Filter, Hidden};
 pub use guard::{Authorized, Guard};
 pub use listen::{RunHooks, Subagent, Wish};
 pub use real::RealPaths;
+pub use territory::{Claim, Territory};
 
 /// Where changes that outlive the session are written.
 #[derive(Clone, Debug, Default)]

@@ -80,6 +80,8 @@ pub struct LaunchRequest {
     pub after_clear: bool,
     /// Whether nothing is written down.
     pub no_persistence: bool,
+    /// Whether to work in a worktree, and in which.
+    pub worktree: Option<Option<String>>,
     /// Where to record requests and replies.
     pub record: Option<PathBuf>,
     /// Whether raw events of the provider are wanted.
@@ -160,5 +162,5 @@ pub enum LaunchError {
 /// Puts a run together.
 pub async fn launch(world: &Arc<World>, request: LaunchRequest) -> Result<Launched, LaunchError> {
     let ground = ground::prepare(world, request).await?;
-    Ok(assemble::assemble(ground).await)
+    assemble::assemble(ground).await
 }

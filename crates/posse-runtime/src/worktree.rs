@@ -7,6 +7,7 @@
 mod base;
 mod create;
 mod error;
+mod footprint;
 mod furnish;
 mod git;
 mod inspect;
@@ -27,7 +28,9 @@ use crate::world::World;
 use git::Git;
 use record::Records;
 
+pub use create::usual_name;
 pub use error::WorktreeError;
+pub use footprint::Footprint;
 pub use inspect::{Changes, Oddity, State};
 pub use list::{Entry, Leftover, Standing};
 pub use merge::{Merged, Restored};
@@ -162,6 +165,18 @@ impl Worktrees {
         &self.root
     }
 
+    /// What whoever works in one of the worktrees is kept out of: the main checkout, the one this was asked for, and the
+    /// repository itself.
+    pub fn fence(&self) -> Vec<PathBuf> {
+        let mut fence = vec![self.root.clone()];
+        for other in [&self.here, &self.common] {
+            if !other.starts_with(&self.root) {
+                fence.push(other.clone());
+            }
+        }
+        fence
+    }
+
     /// The folder of the worktrees.
     fn folder(&self) -> PathBuf {
         self.root.join(".claude").join("worktrees")
@@ -210,6 +225,11 @@ impl Worktree {
     /// What did not go as wished when it was made, for people to read.
     pub fn notes(&self) -> &[String] {
         &self.inner.notes
+    }
+
+    /// Whether nobody else works in it.
+    pub fn is_last(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
     }
 
     /// Another handle, for somebody else who works in it.

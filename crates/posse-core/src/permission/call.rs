@@ -59,6 +59,10 @@ impl<'a> Call<'a> {
             // Judged by whoever answers the questions they ask.
             "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "SendMessage" | "StructuredOutput"
             | "TaskStop" => Deed::Harmless,
+            // A new copy of the repository costs nobody anything, and leaving it loses nothing. Another's place is
+            // looked at like any other.
+            "EnterWorktree" => self.text("path").map_or(Deed::Harmless, |path| Deed::Look(vec![path])),
+            "ExitWorktree" => Deed::Harmless,
             other if tools::find(other).is_some_and(|tool| tool.read_only) => Deed::Harmless,
             _ => Deed::Other,
         }

@@ -16,7 +16,7 @@ use posse_core::turn::Verdict;
 use serde_json::Value;
 
 use super::judge::{self, Judgement, Matter};
-use super::{Authority, RealPaths, RunHooks};
+use super::{Authority, Claim, RealPaths, RunHooks, Territory};
 use crate::ask::{Desk, PermissionAnswer, PermissionAsk, SharedMode, Suggestion};
 use crate::hooks::Judge;
 use crate::sandbox::Sandbox;
@@ -38,8 +38,8 @@ pub struct Guard {
     pub hooks: RunHooks,
     /// The agent's name, if it is not the main one.
     pub agent: Option<String>,
-    /// The only working directories of this run, if they are not the session's: its worktree.
-    pub roots: Option<Vec<PathBuf>>,
+    /// Where this run works, if not where the session does: its worktree.
+    pub territory: Territory,
     /// What may be read besides the working directories.
     pub readable: Vec<PathBuf>,
     /// What may be written besides: the agent's memory.
@@ -88,7 +88,7 @@ impl Guard {
             judge: None,
             hooks,
             agent: None,
-            roots: None,
+            territory: Territory::default(),
             readable: Vec::new(),
             writable: Vec::new(),
             home: None,
@@ -204,11 +204,15 @@ impl Guard {
 
     /// The folders of the run as they are now.
     pub fn folders(&self, cwd: &Path) -> Folders {
+        let claim = self.territory.claim();
+        let Claim { roots, fenced } =
+            claim.unwrap_or_else(|| Claim { roots: self.authority.roots().to_vec(), ..Claim::default() });
         Folders {
             cwd: cwd.to_owned(),
-            roots: self.roots.clone().unwrap_or_else(|| self.authority.roots().to_vec()),
+            roots,
             readable: self.readable.clone(),
             writable: self.writable.clone(),
+            fenced,
             home: self.home.clone(),
         }
     }

@@ -1,4 +1,4 @@
-//! Everybody joins: from the ground to a session that can be talked to. Nothing here can fail.
+//! Everybody joins: from the ground to a session that can be talked to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::ground::Ground;
 use super::launched::{Facts, Launched};
 use super::provider::key_source;
-use super::{LaunchRequest, StructuredOutput, powers};
+use super::{LaunchError, LaunchRequest, StructuredOutput, powers, start};
 use crate::authority::Guard;
 use crate::catalog::Catalog;
 use crate::context;
@@ -26,7 +26,7 @@ use crate::run::{Run, RunSetup, ToolPool};
 use crate::world::{Env, World};
 
 /// Everybody joins.
-pub(super) async fn assemble(mut ground: Ground) -> Launched {
+pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError> {
     let (sender, events) = unbounded_channel();
     let agent = ground.agent.clone();
     let session_hooks = powers::hooks(&ground.catalog, agent.as_ref(), &mut ground.notes);
@@ -37,6 +37,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
     let judge = Arc::new(ground.side("haiku"));
     let cx = ground.tool_context();
     let hooks = ground.run_hooks(session_hooks, &judge, &sender);
+    let lodged = start::lodge(&mut ground, &crew, &hooks).await?;
     let Ground { request, world, catalog, session, mode, gathered, memory, notes, .. } = ground;
     let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
     let guard = Guard {
@@ -47,6 +48,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
         writable: memory.iter().map(|memory| memory.folder.clone()).collect(),
         home: world.env.home().map(Path::to_owned),
         contained: confinement.allows_commands.clone(),
+        territory: start::settle(lodged.as_ref(), &cx),
         ..Guard::new(Arc::clone(&authority), mode.clone(), hooks.clone())
     };
     let max_tokens = max_tokens(&world.env);
@@ -73,7 +75,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
         bill,
         agent: None,
     };
-    crew.enlist_main(setup.clone(), cx.clone(), &model_name, catalog.main.approval.may_ask);
+    crew.enlist_main(setup.clone(), cx.clone(), &model_name, catalog.main.approval.may_ask, lodged);
     let told = Told {
         session: &session.id,
         model: &model_id,
@@ -82,7 +84,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
         window,
         max_tokens,
     };
-    let facts = facts(&catalog, agent.as_ref(), &world, told);
+    let facts = Facts { cwd: cx.cwd.get(), ..facts(&catalog, agent.as_ref(), &world, told) };
     let is_taken_up = !session.history.is_empty();
     let mut run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
     if is_taken_up {
@@ -104,7 +106,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Launched {
     };
     launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
-    launched
+    Ok(launched)
 }
 
 fn limits(request: &LaunchRequest, agent: Option<&AgentDefinition>) -> Limits {

@@ -11,6 +11,8 @@ mod pace;
 mod place;
 mod recall;
 mod seats;
+mod stay;
+mod tree;
 mod work;
 
 use std::collections::HashMap;
@@ -29,7 +31,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::pace::Pace;
+use self::place::Lodging;
 use self::seats::{Seat, Seats};
+pub(super) use self::stay::Lodged;
 use super::side::Side;
 use super::{powers, tools};
 use crate::ask::Desk;
@@ -39,8 +43,8 @@ use crate::hooks::Hooks;
 use crate::run::{Events, RunSetup, ToolPool};
 use crate::tool::builtin::agent::Agent;
 use crate::tool::builtin::send_message::SendMessage;
+use crate::tool::builtin::worktree::{Way, WorktreeTool};
 use crate::tool::{AnyTool, ToolCx, ToolOutput};
-use crate::worktree::Worktree;
 use crate::world::World;
 
 /// What all agents of a session have in common.
@@ -122,9 +126,7 @@ struct Member {
     base: Option<Arc<[posse_core::message::Message]>>,
     seat: Seat,
     /// The copy of the repository it works in.
-    tree: Mutex<Option<Worktree>>,
-    /// What that copy is called, to find it again.
-    tree_name: Option<String>,
+    lodging: Mutex<Lodging>,
     standing: Mutex<Standing>,
     /// Rung when somebody wants it in the background.
     to_background: Notify,
@@ -183,7 +185,14 @@ impl Crew {
     }
 
     /// The main agent joins: everybody else descends from it.
-    pub(super) fn enlist_main(&self, setup: RunSetup, cx: ToolCx, model: &str, may_ask: bool) {
+    pub(super) fn enlist_main(
+        &self,
+        setup: RunSetup,
+        cx: ToolCx,
+        model: &str,
+        may_ask: bool,
+        lodged: Option<Lodged>,
+    ) {
         let member = Member {
             id: Box::default(),
             kind: "main".into(),
@@ -202,8 +211,7 @@ impl Crew {
             transcript: self.common.transcript.clone(),
             base: None,
             seat: Seat::free(),
-            tree: Mutex::new(None),
-            tree_name: None,
+            lodging: Mutex::new(lodged.map(|lodged| lodged.lodging).unwrap_or_default()),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             is_waited_for: AtomicBool::new(false),
@@ -265,6 +273,11 @@ impl Crew {
         if capability.grant(SendMessage::NAME).is_some() {
             tools.push(Arc::new(SendMessage::new(self.clone(), can_wait)));
         }
+        for way in [Way::In, Way::Out] {
+            if capability.grant(way.name()).is_some() {
+                tools.push(Arc::new(WorktreeTool::new(self.clone(), way)));
+            }
+        }
         tools
     }
 
@@ -292,5 +305,13 @@ impl crate::tool::crew::Crew for Crew {
 
     fn write<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.deliver(input, cx))
+    }
+
+    fn enter<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.enter(input, cx))
+    }
+
+    fn leave<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.exit(input, cx))
     }
 }

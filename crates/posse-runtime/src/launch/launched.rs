@@ -106,16 +106,18 @@ impl Launched {
         format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
     }
 
-    /// Ends the session: hooks hear of it, and nothing it started is left.
-    pub async fn end(&mut self, reason: EndReason) {
+    /// Ends the session: hooks hear of it, and nothing it started is left. Says where its work is, if not here.
+    pub async fn end(&mut self, reason: EndReason) -> Option<String> {
         if self.hooks.hears(HookEvent::SessionEnd) {
             self.hooks.fire(&Occasion::SessionEnd { reason }, &self.cx.cwd.get()).await;
         }
         self.cx.tasks.shutdown().await;
+        let left = self.crew.leave_main().await;
         self.hooks.hooks().shutdown().await;
         self.crew.disband();
         // Agents that were stopped just now are paid for like all others.
         self.run.pay();
+        left
     }
 
     /// Who sends agents to the background while calls wait for them, also while a turn is under way.

@@ -6,8 +6,12 @@ use posse_core::permission::Mode;
 use posse_core::registry::Lookup;
 use posse_core::tools::{self, NotATool, ToolPattern, split_entries};
 
+use super::crew::{Crew, Lodged};
+use super::ground::Ground;
 use super::{LaunchError, LaunchRequest};
+use crate::authority::{RunHooks, Territory};
 use crate::catalog::Catalog;
+use crate::tool::ToolCx;
 use crate::world::{World, is_root};
 
 /// The mode a session starts in. A flag that is not allowed is refused, a setting that is not is passed over.
@@ -136,4 +140,30 @@ fn hint(why: &NotATool) -> String {
         NotATool::Elsewhere => " in posse".to_owned(),
         NotATool::Unknown => String::new(),
     }
+}
+
+/// Makes the worktree that the session is to work in, if it is to; a start that asks for one needs it.
+pub(super) async fn lodge(
+    ground: &mut Ground,
+    crew: &Crew,
+    hooks: &RunHooks,
+) -> Result<Option<Lodged>, LaunchError> {
+    let Some(name) = &ground.request.worktree else { return Ok(None) };
+    let roots = ground.authority.roots();
+    let lodged = crew.lodge(name.as_deref(), hooks, &roots).await.map_err(|why| LaunchError::Refused {
+        what: format!("--worktree cannot make its worktree: {why}"),
+        hint: "leave --worktree out to work here",
+    })?;
+    let branch = lodged.branch.as_ref().map(|branch| format!(" on the branch {branch}"));
+    ground.notes.push(format!("working in {}{}", lodged.path.display(), branch.unwrap_or_default()));
+    ground.gathered.environment.cwd = lodged.path.display().to_string();
+    Ok(Some(lodged))
+}
+
+/// Moves the session to its worktree.
+pub(super) fn settle(lodged: Option<&Lodged>, cx: &ToolCx) -> Territory {
+    if let Some(lodged) = lodged {
+        cx.cwd.set(lodged.path.clone());
+    }
+    Territory::new(lodged.map(|lodged| lodged.claim.clone()))
 }

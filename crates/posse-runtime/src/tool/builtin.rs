@@ -24,6 +24,7 @@ mod trial;
 mod view;
 pub mod web_fetch;
 pub mod web_search;
+pub mod worktree;
 mod write;
 
 use std::sync::Arc;

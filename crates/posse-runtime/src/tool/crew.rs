@@ -12,4 +12,10 @@ pub trait Crew: Send + Sync {
 
     /// Writes to an agent.
     fn write<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput>;
+
+    /// Moves the caller to a copy of the repository.
+    fn enter<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput>;
+
+    /// Brings the caller back from there.
+    fn leave<'a>(&'a self, input: Value, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutput>;
 }

@@ -21,10 +21,39 @@ impl Worktrees {
         base: Base,
         options: &CreateOptions,
     ) -> Result<Worktree, WorktreeError> {
+        let id = usable(agent)?;
+        let names = (0..id.len() + 1000).map(|attempt| name(&id, attempt));
+        self.make(agent, names, base, options).await
+    }
+
+    /// Makes a worktree of a name that somebody chose, or takes the one of that name into use again.
+    pub async fn create_or_reopen(
+        &self,
+        name: &str,
+        base: Base,
+        options: &CreateOptions,
+    ) -> Result<Worktree, WorktreeError> {
+        if self.records.holds(name) {
+            return self.reopen(name, &options.session).await;
+        }
+        match self.make(name, std::iter::once(name.to_owned()), base, options).await {
+            Err(WorktreeError::Id(name)) => Err(WorktreeError::Taken { name }),
+            other => other,
+        }
+    }
+
+    /// The first of these names that nobody has.
+    async fn make(
+        &self,
+        agent: &str,
+        names: impl Iterator<Item = String>,
+        base: Base,
+        options: &CreateOptions,
+    ) -> Result<Worktree, WorktreeError> {
         let mut notes = Vec::new();
         let folder = self.prepare_folder()?;
         let commit = self.base_commit(base, &mut notes).await?;
-        let mut record = self.claim(agent, base, &commit, options, &folder).await?;
+        let mut record = self.claim(agent, names, base, &commit, options, &folder).await?;
         match self.build(&mut record, options, &mut notes).await {
             Ok(()) => Ok(Worktree { inner: Arc::new(Inner { record, notes }) }),
             Err(error) => {
@@ -60,19 +89,13 @@ impl Worktrees {
     async fn claim(
         &self,
         agent: &str,
+        names: impl Iterator<Item = String>,
         base: Base,
         commit: &str,
         options: &CreateOptions,
         folder: &Path,
     ) -> Result<Record, WorktreeError> {
-        let id: String = agent.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
-        let id = id.trim_matches('-');
-        let id = id.strip_prefix("agent-").unwrap_or(id);
-        if id.is_empty() {
-            return Err(WorktreeError::Id(agent.to_owned()));
-        }
-        for attempt in 0..id.len() + 1000 {
-            let name = name(id, attempt);
+        for name in names {
             let path = folder.join(&name);
             if is_link(&path) {
                 return Err(WorktreeError::Link(path));
@@ -174,6 +197,33 @@ impl Worktrees {
         self.repository().bytes(args).await?;
         Ok(Worktree { inner: Arc::new(Inner { record, notes: Vec::new() }) })
     }
+
+    /// Takes the worktree at a place into use; nothing if it is one of this repository that posse did not make.
+    pub async fn reopen_at(&self, path: &Path, session: &str) -> Result<Option<Worktree>, WorktreeError> {
+        let unknown = || WorktreeError::Unknown(path.display().to_string());
+        let path = path.canonicalize().map_err(|_| unknown())?;
+        if !self.admins()?.iter().any(|admin| admin.path == path) {
+            return Err(unknown());
+        }
+        let entry = self.list().await?.into_iter().find(|entry| entry.path == path);
+        match entry.and_then(|entry| entry.record) {
+            Some(record) => self.reopen(&record.name, session).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The part of an id that can be in a name.
+fn usable(agent: &str) -> Result<String, WorktreeError> {
+    let id: String = agent.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+    let id = id.trim_matches('-');
+    let id = id.strip_prefix("agent-").unwrap_or(id);
+    if id.is_empty() { Err(WorktreeError::Id(agent.to_owned())) } else { Ok(id.to_owned()) }
+}
+
+/// What the worktree of an agent is called, unless another has the same name.
+pub fn usual_name(agent: &str) -> Result<String, WorktreeError> {
+    usable(agent).map(|id| name(&id, 0))
 }
 
 /// The name to try: eight characters of the id, then more of them, then numbers.

@@ -65,6 +65,12 @@ pub enum WorktreeError {
     /// No such worktree.
     #[error("there is no worktree called `{0}`")]
     Unknown(String),
+    /// The name is not free.
+    #[error("there is a folder or a branch for a worktree `{name}` already, and posse did not make it")]
+    Taken {
+        /// Which name.
+        name: String,
+    },
     /// Several fit.
     #[error("`{name}` could be any of {}", among.join(", "))]
     Ambiguous {

@@ -56,7 +56,7 @@ impl Worktrees {
     pub async fn finish(&self, worktree: Worktree) -> Finished {
         // Of several handles, exactly one is the last.
         let Some(inner) = Arc::into_inner(worktree.inner) else { return Finished::InUse };
-        let mut record = inner.record;
+        let record = inner.record;
         let (why, changes) = match self.remove_if_unchanged(&record).await {
             Ok(Ok(dropped)) => {
                 return Finished::Removed {
@@ -67,6 +67,16 @@ impl Worktrees {
             Ok(Err(changes)) => (changes.to_string(), Some(changes)),
             Err(error) => (error.to_string(), None),
         };
+        self.set_down(record, why, changes).await
+    }
+
+    /// Ends the use of a worktree for somebody who wants it kept as it is.
+    pub async fn keep(&self, worktree: Worktree) -> Finished {
+        let Some(inner) = Arc::into_inner(worktree.inner) else { return Finished::InUse };
+        self.set_down(inner.record, "it was to be kept".to_owned(), None).await
+    }
+
+    async fn set_down(&self, mut record: Record, why: String, changes: Option<Changes>) -> Finished {
         let path = self.found(record.clone()).map_or_else(|_| record.path.clone(), |found| found.path);
         let branch = record.branch.clone();
         record.kept = true;

@@ -138,6 +138,9 @@ pub struct SessionArgs {
     /// The id of the new conversation, a UUID
     #[arg(long, value_name = "UUID", value_parser = parse_uuid)]
     pub session_id: Option<String>,
+    /// Work in a worktree of its own, made or taken into use again, with this name or one that is made up
+    #[arg(short, long, value_name = "NAME", num_args = 0..=1)]
+    pub worktree: Option<Option<String>>,
     /// Write nothing down
     #[arg(long)]
     pub no_session_persistence: bool,

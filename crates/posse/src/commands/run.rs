@@ -93,7 +93,7 @@ async fn initialised(launched: &mut Launched, terminal: &mut Terminal) -> Comman
     for note in &launched.notes {
         writeln!(terminal.err, "posse: {note}")?;
     }
-    launched.end(EndReason::Other).await;
+    end(launched, terminal).await?;
     Ok(Outcome::Fine)
 }
 
@@ -242,6 +242,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         thinking: posse_runtime::model::Thinking::Default,
         json_schema,
         no_persistence: session.no_session_persistence,
+        worktree: session.worktree.clone(),
         session: session_choice(session)?,
         after_clear: false,
         record,
@@ -259,7 +260,14 @@ fn no_such_prompt_tool(tool: &str) -> Failure {
 }
 
 fn session_choice(args: SessionArgs) -> Result<SessionChoice, Failure> {
-    let SessionArgs { continue_last, resume, fork_session, session_id, no_session_persistence: _ } = args;
+    let SessionArgs {
+        continue_last,
+        resume,
+        fork_session,
+        session_id,
+        no_session_persistence: _,
+        worktree: _,
+    } = args;
     let goes_on = continue_last || resume.is_some();
     if session_id.is_some() && goes_on && !fork_session {
         let failure = Failure::new("--session-id names a new conversation").usage();
@@ -332,6 +340,12 @@ fn say_last(launched: &Launched, terminal: &mut Terminal) -> std::io::Result<()>
     launched.left_behind().iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))
 }
 
+/// The session ends; where its work is, if not here, is said last of all.
+async fn end(launched: &mut Launched, terminal: &mut Terminal) -> std::io::Result<()> {
+    let left = launched.end(EndReason::Other).await;
+    left.iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))
+}
+
 async fn as_text(
     mut launched: Launched,
     prompt: String,
@@ -357,7 +371,7 @@ async fn as_text(
     })
     .await?;
     say_last(&launched, terminal)?;
-    launched.end(EndReason::Other).await;
+    end(&mut launched, terminal).await?;
     if let Some(failure) = failure_of(&ended.outcome) {
         return Err(failure.into());
     }

@@ -47,7 +47,8 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         let mut talk = Talk::begin(console, world, request, asks, debug).await?;
         talk.greet()?;
         let talked = talk.go_on(first).await;
-        talk.launched.end(EndReason::PromptInputExit).await;
+        let left = talk.launched.end(EndReason::PromptInputExit).await;
+        left.iter().try_for_each(|text| talk.console.say(&format!("{}\n", plain(text))))?;
         talked.map(|()| Outcome::Fine)
     })
 }
@@ -237,7 +238,8 @@ impl<'t> Talk<'t> {
 
     /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
     async fn clear(&mut self) -> Result<(), Error> {
-        self.launched.end(EndReason::Clear).await;
+        let left = self.launched.end(EndReason::Clear).await;
+        left.iter().try_for_each(|text| self.console.say(&format!("{}\n", plain(text))))?;
         self.request.session = SessionChoice::New;
         self.request.after_clear = true;
         self.request.record = None;

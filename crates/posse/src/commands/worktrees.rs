@@ -127,6 +127,7 @@ fn failure(error: &WorktreeError) -> Failure {
         | WorktreeError::Late { .. }
         | WorktreeError::Disk { .. }
         | WorktreeError::Reused { .. }
-        | WorktreeError::Missing { .. } => end,
+        | WorktreeError::Missing { .. }
+        | WorktreeError::Taken { .. } => end,
     }
 }

@@ -7,6 +7,7 @@ mod forks;
 mod limits;
 mod resume;
 mod returning;
+mod trees;
 
 use posse_testkit::server::{Answer, Gate, MessagesReply, Recorded};
 use posse_testkit::{FakeModel, Output};

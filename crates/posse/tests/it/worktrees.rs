@@ -8,7 +8,7 @@ use posse_runtime::world::{Clock, Env, World};
 use super::*;
 
 #[allow(clippy::disallowed_methods)] // Tests start programs with a cwd and environment of their own.
-fn git(env: &TestEnv, folder: &str, args: &[&str]) -> String {
+pub(super) fn git(env: &TestEnv, folder: &str, args: &[&str]) -> String {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
     command.env_clear().envs(env.vars()).env("PATH", env!("PATH")).env("GIT_CONFIG_NOSYSTEM", "1");

@@ -20,11 +20,12 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{powers, tools};
-use super::place::Place;
+use super::place::{Lodging, Place};
 use super::seats::Seat;
+use super::tree::Home;
 use super::{Crew, KnownPool, Member, Standing};
 use crate::ask::{Desk, SharedMode};
-use crate::authority::{Guard, RunHooks, Subagent};
+use crate::authority::{Guard, RunHooks, Subagent, Territory};
 use crate::hooks::{HookCx, HookSource};
 use crate::memory::{self, Memory};
 use crate::model::SystemPart;
@@ -47,7 +48,14 @@ pub(super) struct Born {
     pub(super) name: Option<Box<str>>,
     /// The call it is started by.
     pub(super) call: Box<str>,
+    /// Where it was, if it is not new.
+    pub(super) earlier: Option<Earlier>,
+}
+
+/// Where an agent of an earlier process was.
+pub(super) struct Earlier {
     pub(super) place: Place,
+    pub(super) home: Option<Home>,
 }
 
 impl Crew {
@@ -61,7 +69,7 @@ impl Crew {
         born: Born,
     ) -> Result<Arc<Member>, Cause> {
         let common = &self.common;
-        let Born { id, name, call, place: Place { cwd, tree, tree_name, roots } } = born;
+        let Born { id, name, call, earlier } = born;
         let memory = self.memory_of(spec)?;
         let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
         let label = format!("{} {id}", spec.name);
@@ -81,6 +89,16 @@ impl Crew {
         for note in notes {
             common.events.delta(posse_core::event::Delta::Note(note));
         }
+        // Last of what can fail: a copy of the repository that nobody comes to work in would be left behind.
+        let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
+        let (place, home) = match earlier {
+            Some(earlier) => (earlier.place, earlier.home),
+            None => {
+                let place = self.place(caller, input, isolation, &id).await;
+                (place.inspect_err(|_| purse.close())?, None)
+            }
+        };
+        let Place { cwd, tree, claim } = place;
         let cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone());
         let hooks = self.hooks_of(caller, spec, &id, &mode);
         let (client, model_id) = self.model_of(caller, &spec.model.value);
@@ -102,7 +120,7 @@ impl Crew {
             desk,
             hooks,
             agent: Some(spec.name.to_string()),
-            roots,
+            territory: Territory::new(claim),
             readable: vec![common.spool.clone()],
             writable: memory.iter().map(|memory| memory.folder.clone()).collect(),
             contained: confinement.allows_commands.clone(),
@@ -143,8 +161,7 @@ impl Crew {
             cx,
             base: None,
             seat: Seat::empty(&self.seats),
-            tree_name,
-            tree: Mutex::new(tree),
+            lodging: Mutex::new(Lodging::found_again(tree, home)),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             is_waited_for: AtomicBool::new(false),
@@ -159,16 +176,24 @@ impl Crew {
         caller: &Member,
         input: &Input,
         born: Born,
+        place: Place,
         purse: Purse,
         base: Arc<[Message]>,
     ) -> Arc<Member> {
-        let Born { id, name, call, place: Place { cwd, tree, tree_name, roots } } = born;
+        let Born { id, name, call, earlier } = born;
+        let home = earlier.and_then(|earlier| earlier.home);
+        let Place { cwd, tree, claim } = place;
         let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone());
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
             opening: None,
             greeting: Vec::new(),
-            guard: Guard { hooks, agent: Some("fork".into()), roots, ..caller.setup.guard.clone() },
+            guard: Guard {
+                hooks,
+                agent: Some("fork".into()),
+                territory: Territory::new(claim),
+                ..caller.setup.guard.clone()
+            },
             purse,
             final_tool: None,
             bill: crate::run::Bill::default(),
@@ -193,8 +218,7 @@ impl Crew {
             cx,
             base: Some(base),
             seat: Seat::empty(&self.seats),
-            tree_name,
-            tree: Mutex::new(tree),
+            lodging: Mutex::new(Lodging::found_again(tree, home)),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             is_waited_for: AtomicBool::new(false),
@@ -393,7 +417,7 @@ impl Member {
             model: Some(self.model.clone()),
             permission_mode: Some(self.setup.guard.mode.current().name().into()),
             cwd: Some(self.cx.cwd.get()),
-            worktree: self.tree_name.clone(),
+            worktree: self.lodging().home.as_ref().map(Home::written),
             is_fork: self.is_fork,
             finished: Some(ended.is_some()),
             status: ended.map(Into::into),

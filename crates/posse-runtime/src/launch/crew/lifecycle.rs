@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use posse_core::budget::Limits;
-use posse_core::definition::{AgentDefinition, Isolation};
+use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{
-    self, Cause, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
+    self, Ending, ForkWorktree, Input, Launched, Reasons, Report, fork_messages, is_fork_history,
     report_limit, should_run_async,
 };
 use posse_core::event::{Delta, Refusal, TaskNews};
@@ -80,12 +80,8 @@ impl Crew {
         let call = input.call(background);
         let spec = spec::resolve(definition, &caller.as_parent(), &call, policy)
             .map_err(|error| error.to_string())?;
-        let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
-        let built = async {
-            let born = self.born(caller, input, isolation, cx).await?;
-            self.build(caller, definition, &spec, input, born).await
-        };
-        let member = built
+        let member = self
+            .build(caller, definition, &spec, input, self.born(input, cx))
             .await
             .map_err(|cause| format!("Agent {} {}.", definition.name, Ending::Failed(cause).words()))?;
         let mut message = Message::user(input.prompt.clone());
@@ -115,21 +111,21 @@ impl Crew {
         }
         self.refuse_denied("fork")?;
         let background = self.lifecycle(input, None)?;
-        let born = self
-            .born(caller, input, input.isolation, cx)
-            .await
-            .map_err(|cause| format!("The fork {}.", Ending::Failed(cause).words()))?;
-        let (original, path) =
-            (caller.cx.cwd.get().display().to_string(), born.place.cwd.display().to_string());
-        let moved = (original != path).then_some(ForkWorktree { original: &original, path: &path });
-        let mut messages = fork_messages(conversation, &input.prompt, moved);
-        let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
+        let born = self.born(input, cx);
         let purse = caller.setup.purse.child(format!("fork {}", born.id), Limits::default());
         let purse = purse.map_err(|error| {
             self.refused(Refusal::Budget);
             format!("The fork was not started: {error}")
         })?;
-        let member = self.build_fork(caller, input, born, purse, messages.into());
+        let place = self.place(caller, input, input.isolation, &born.id).await.map_err(|cause| {
+            purse.close();
+            format!("The fork {}.", Ending::Failed(cause).words())
+        })?;
+        let (original, path) = (caller.cx.cwd.get().display().to_string(), place.cwd.display().to_string());
+        let moved = (original != path).then_some(ForkWorktree { original: &original, path: &path });
+        let mut messages = fork_messages(conversation, &input.prompt, moved);
+        let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
+        let member = self.build_fork(caller, input, born, place, purse, messages.into());
         Ok(Job {
             member,
             prompt: input.prompt.clone(),
@@ -140,18 +136,11 @@ impl Crew {
         })
     }
 
-    /// What a new agent has from the start: an id, a name nobody else has, a place to work.
-    async fn born(
-        &self,
-        caller: &Member,
-        input: &Input,
-        isolation: Option<Isolation>,
-        cx: &ToolCx,
-    ) -> Result<Born, Cause> {
-        let id: Box<str> = format!("a{}", self.common.world.ids.hex16()).into();
-        let place = self.place(caller, input, isolation, &id).await?;
+    /// What a new agent has from the start: an id, and a name nobody else has.
+    fn born(&self, input: &Input, cx: &ToolCx) -> Born {
+        let id = format!("a{}", self.common.world.ids.hex16()).into();
         let name = input.name.as_deref().map(|name| self.free_name(name));
-        Ok(Born { id, name, call: cx.call.clone(), place })
+        Born { id, name, call: cx.call.clone(), earlier: None }
     }
 
     /// The name itself, or with a number behind it if somebody has it already.
@@ -213,6 +202,7 @@ impl Crew {
             Ok(place) => place,
             Err(text) => {
                 self.refused(Refusal::Concurrency);
+                self.leave_place(&job.member).await;
                 return ToolOutput::error(text);
             }
         };
@@ -244,6 +234,9 @@ impl Crew {
             }
         });
         if !started {
+            if let Some(member) = self.member(&launched.agent_id) {
+                self.leave_place(&member).await;
+            }
             return ToolOutput::error("The agent was not started: the session is ending.");
         }
         if background {

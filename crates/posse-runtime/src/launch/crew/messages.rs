@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::place::{Lodging, Place};
 use super::seats::Seat;
 use super::work::Job;
 use super::{Crew, Member, Standing};
+use crate::authority::Territory;
 use crate::tool::{Cwd, Inbox, Tasks, ToolCx, ToolOutput};
 
 impl Crew {
@@ -118,10 +120,12 @@ impl Crew {
             cx.inbox.put(text);
         }
         let mut setup = member.setup.clone();
-        let tree = self.same_tree(member).await?;
-        if let Some(tree) = &tree {
-            cx.cwd = Cwd::new(tree.path());
-            setup.guard.roots = Some(vec![tree.path().to_owned()]);
+        let before = member.lodging().before.clone();
+        let mut lodging = Lodging::default();
+        if let Some(Place { cwd, tree, claim }) = self.same_place(member).await? {
+            cx.cwd = Cwd::new(cwd);
+            setup.guard.territory = Territory::new(claim);
+            lodging = Lodging { before, ..Lodging::of(tree) };
         }
         // What opened the conversation stands in it already.
         setup.opening = None;
@@ -143,8 +147,7 @@ impl Crew {
             transcript: member.transcript.clone(),
             base: member.base.clone(),
             seat: Seat::empty(&self.seats),
-            tree_name: tree.as_ref().map(|tree| tree.name().to_owned()),
-            tree: Mutex::new(tree),
+            lodging: Mutex::new(lodging),
             standing: Mutex::new(Standing::Running(CancellationToken::new())),
             to_background: Notify::new(),
             is_waited_for: AtomicBool::new(false),

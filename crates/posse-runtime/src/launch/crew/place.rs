@@ -1,24 +1,53 @@
 //! Where an agent works: with its caller, in another folder, or in a copy of the repository of its own.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use posse_core::definition::Isolation;
 use posse_core::delegation::{self, Cause, Ending, Input};
-use posse_core::event::Delta;
 
 use super::build::failed;
+use super::stay::Before;
+use super::tree::{Called, Home, Hooked, Tree};
 use super::{Crew, Member};
-use crate::worktree::{Base, CreateOptions, Finished, Worktree, Worktrees};
+use crate::authority::Claim;
+use crate::worktree::Worktrees;
 
 /// A place to work.
 pub(super) struct Place {
     pub(super) cwd: PathBuf,
-    pub(super) tree: Option<Worktree>,
-    /// What that copy is called, also when it is not at hand.
-    pub(super) tree_name: Option<String>,
+    pub(super) tree: Option<Tree>,
     /// The only folders it may work in, if they are not the session's.
-    pub(super) roots: Option<Vec<PathBuf>>,
+    pub(super) claim: Option<Claim>,
+}
+
+/// The copy of the repository that an agent works in, if it does.
+#[derive(Default)]
+pub(super) struct Lodging {
+    pub(super) tree: Option<Tree>,
+    /// How to find it again when the agent goes on.
+    pub(super) home: Option<Home>,
+    /// Where it was before, if it went there by itself.
+    pub(super) before: Option<Before>,
+}
+
+impl Lodging {
+    /// In this copy, or, if it is not at hand, in the one it was in before.
+    pub(super) fn found_again(tree: Option<Tree>, home: Option<Home>) -> Self {
+        let lodging = Self::of(tree);
+        Self { home: lodging.home.or(home), ..lodging }
+    }
+
+    /// In this copy, if any.
+    pub(super) fn of(tree: Option<Tree>) -> Self {
+        Self { home: tree.as_ref().map(Tree::home), tree, before: None }
+    }
+}
+
+impl Member {
+    pub(super) fn lodging(&self) -> MutexGuard<'_, Lodging> {
+        self.lodging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Crew {
@@ -37,63 +66,65 @@ impl Crew {
                 "there is no fleet of workers to send it to; leave `isolation` out, or use worktree",
             )),
             None => {
-                let tree =
-                    caller.tree.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worktree::hold);
+                let tree = caller.lodging().tree.as_ref().map(Tree::hold);
                 let cwd = folder_of(caller, input)?;
-                let tree_name = tree.as_ref().map(|tree| tree.name().to_owned());
-                Ok(Place { cwd, tree, tree_name, roots: caller.setup.guard.roots.clone() })
+                Ok(Place { cwd, tree, claim: caller.setup.guard.territory.claim() })
             }
         }
     }
 
     async fn own_tree(&self, caller: &Member, id: &str) -> Result<Place, Cause> {
-        const STEP: &str = "make its worktree";
-        let world = &self.common.world;
-        let trees = Worktrees::of(&caller.cx.cwd.get(), world).await.map_err(|error| failed(STEP, error))?;
-        let settings = &self.common.catalog.settings.worktree;
-        let base =
-            settings.base.as_ref().and_then(|set| Base::from_setting(&set.value)).unwrap_or(Base::Head);
-        let options = CreateOptions {
-            session: self.common.session.to_string(),
-            symlink_directories: settings.links.iter().map(ToString::to_string).collect(),
-            sparse_paths: settings.sparse.iter().map(ToString::to_string).collect(),
-        };
-        let tree = trees.create(id, base, &options).await.map_err(|error| failed(STEP, error))?;
-        for note in tree.notes() {
-            self.common.events.delta(Delta::Note(note.to_string()));
-        }
-        let path = tree.path().to_owned();
-        let tree_name = Some(tree.name().to_owned());
-        Ok(Place { cwd: path.clone(), tree: Some(tree), tree_name, roots: Some(vec![path]) })
+        let (cwd, guard) = (caller.cx.cwd.get(), &caller.setup.guard);
+        let tree = self.make_tree(&guard.hooks, &cwd, Called::After(id)).await?;
+        let claim = self.claim_on(&tree, &cwd, guard.territory.claim()).await;
+        Ok(Place { cwd: tree.path().to_owned(), tree: Some(tree), claim: Some(claim) })
     }
 
-    /// The copy of the repository an agent worked in before; if it had nothing new in it, another one.
-    pub(super) async fn same_tree(&self, member: &Member) -> Result<Option<Worktree>, String> {
-        let Some(name) = &member.tree_name else { return Ok(None) };
-        let world = &self.common.world;
-        let trees = Worktrees::of(&world.cwd, world).await.map_err(|error| error.to_string())?;
-        match trees.reopen(name, &self.common.session).await {
-            Ok(tree) => Ok(Some(tree)),
-            Err(_) => match self.member("") {
-                Some(main) => {
-                    let place = self.own_tree(&main, &member.id).await;
-                    place.map(|place| place.tree).map_err(|cause| Ending::Failed(cause).words())
-                }
-                None => Ok(None),
-            },
+    /// The place an agent had before, if that was a copy; if it had nothing new in it, another one.
+    pub(super) async fn same_place(&self, member: &Member) -> Result<Option<Place>, String> {
+        let Some(home) = member.lodging().home.clone() else { return Ok(None) };
+        let tree = match self.held(&home) {
+            Some(tree) => Some(tree),
+            None => self.reopened(home).await?,
+        };
+        let Some(main) = self.member("") else { return Ok(None) };
+        if let Some(tree) = tree {
+            let cwd = tree.path().to_owned();
+            let claim = match member.setup.guard.territory.claim() {
+                Some(claim) => claim,
+                None => self.claim_on(&tree, &self.common.world.cwd, None).await,
+            };
+            return Ok(Some(Place { cwd, tree: Some(tree), claim: Some(claim) }));
+        }
+        let place = self.own_tree(&main, &member.id).await;
+        place.map(Some).map_err(|cause| Ending::Failed(cause).words())
+    }
+
+    /// A copy that somebody works in right now.
+    fn held(&self, home: &Home) -> Option<Tree> {
+        let members: Vec<_> = self.members().by_id.values().cloned().collect();
+        members.iter().find_map(|member| {
+            let lodging = member.lodging();
+            lodging.tree.as_ref().filter(|tree| tree.home() == *home).map(Tree::hold)
+        })
+    }
+
+    async fn reopened(&self, home: Home) -> Result<Option<Tree>, String> {
+        match home {
+            Home::Git(name) => {
+                let world = &self.common.world;
+                let trees = Worktrees::of(&world.cwd, world).await.map_err(|error| error.to_string())?;
+                Ok(trees.reopen(&name, &self.common.session).await.ok().map(Tree::Git))
+            }
+            Home::Hooked(path) => Ok(path.is_dir().then(|| Tree::Hooked(Arc::new(Hooked::again(path))))),
+            Home::Visited(path) => Ok(path.is_dir().then_some(Tree::Visited(path))),
         }
     }
 
     /// Gives the place up: a copy with nothing new in it goes, one with work in it stays.
     pub(super) async fn leave_place(&self, member: &Member) -> Option<delegation::Worktree> {
-        let tree = member.tree.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let trees = Worktrees::of(tree.path(), &self.common.world).await.ok()?;
-        match trees.finish(tree).await {
-            Finished::Kept { path, branch, .. } => {
-                Some(delegation::Worktree { path: path.display().to_string(), branch: Some(branch) })
-            }
-            Finished::Removed { .. } | Finished::InUse => None,
-        }
+        let tree = member.lodging().tree.take()?;
+        self.give_up(tree, &member.setup.guard.hooks).await
     }
 }
 
@@ -103,7 +134,7 @@ fn folder_of(caller: &Member, input: &Input) -> Result<PathBuf, Cause> {
     let Some(wanted) = &input.cwd else { return Ok(caller.cx.cwd.get()) };
     let folder = caller.cx.resolve(wanted);
     let place = folder.canonicalize().map_err(|error| failed(STEP, format!("{wanted}: {error}")))?;
-    let roots = caller.setup.guard.authority.roots();
+    let roots = caller.setup.guard.folders(&folder).roots;
     if !roots.iter().any(|root| place.starts_with(root)) {
         return Err(failed(STEP, format!("{wanted} is outside the working directories")));
     }

@@ -12,7 +12,9 @@ use posse_core::permission::Mode;
 use posse_core::registry::Lookup;
 use posse_core::{budget, spec};
 
+use super::build::{self, Born};
 use super::place::Place;
+use super::tree::Home;
 use super::{Crew, Member, Standing};
 use crate::session::{self, AgentMeta};
 
@@ -136,13 +138,7 @@ impl Crew {
         let policy = &self.common.catalog.policy;
         let spec = spec::resolve(definition, &parent.as_parent(), &input.call(false), policy)
             .map_err(|error| error.to_string())?;
-        let born = super::build::Born {
-            id: one.id.clone(),
-            name: one.meta.name.clone(),
-            call: one.meta.tool_use_id.clone(),
-            place: one.place(parent),
-        };
-        self.build(parent, definition, &spec, &input, born)
+        self.build(parent, definition, &spec, &input, one.born(parent))
             .await
             .map_err(|cause| format!("`{}` {}.", one.handle(), Ending::Failed(cause).words()))
     }
@@ -161,13 +157,9 @@ impl Crew {
         let label = format!("fork {}", one.id);
         let purse =
             parent.setup.purse.child(label, budget::Limits::default()).map_err(|error| error.to_string())?;
-        let born = super::build::Born {
-            id: one.id.clone(),
-            name: one.meta.name.clone(),
-            call: call.clone(),
-            place: one.place(parent),
-        };
-        Ok(self.build_fork(parent, &one.input(), born, purse, base.into()))
+        let born = one.born(parent);
+        let place = one.earlier(parent).place;
+        Ok(self.build_fork(parent, &one.input(), born, place, purse, base.into()))
     }
 }
 
@@ -191,18 +183,27 @@ impl Earlier {
     }
 
     /// Where it worked, if that is still there and still its parent's to give.
-    fn place(&self, parent: &Member) -> Place {
-        let roots = match &parent.setup.guard.roots {
-            Some(roots) => roots.as_slice().into(),
+    fn earlier(&self, parent: &Member) -> build::Earlier {
+        let home = self.meta.worktree.as_deref().map(Home::read);
+        let claim = parent.setup.guard.territory.claim();
+        let roots = match &claim {
+            Some(claim) => claim.roots.as_slice().into(),
             None => parent.setup.guard.authority.roots(),
         };
         let within = |folder: &&PathBuf| folder.is_dir() && roots.iter().any(|root| folder.starts_with(root));
         let cwd = self.meta.cwd.as_ref().filter(within).cloned();
-        Place {
-            cwd: cwd.unwrap_or_else(|| parent.cx.cwd.get()),
-            tree: None,
-            tree_name: self.meta.worktree.clone(),
-            roots: parent.setup.guard.roots.clone(),
+        let cwd = cwd.unwrap_or_else(|| parent.cx.cwd.get());
+        // Whoever had a copy gets its bounds when it goes on there.
+        let claim = claim.filter(|_| home.is_none());
+        build::Earlier { place: Place { cwd, tree: None, claim }, home }
+    }
+
+    fn born(&self, parent: &Member) -> Born {
+        Born {
+            id: self.id.clone(),
+            name: self.meta.name.clone(),
+            call: self.meta.tool_use_id.clone(),
+            earlier: Some(self.earlier(parent)),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `-p` for programs: a run as JSON, whole at its end or line by line.
 
 use posse_core::event::Outcome as TurnOutcome;
-use posse_core::hooks::occasion::EndReason;
 use posse_core::message::Message;
 use posse_runtime::launch::{Launched, converse, news};
 use posse_runtime::run::{Ended, Event};
@@ -10,7 +9,7 @@ use posse_runtime::tool::TaskKind;
 use tokio_util::sync::CancellationToken;
 
 use super::super::signals::interruptible;
-use super::{Show, drive, first_message, log, say_last};
+use super::{Show, drive, end, first_message, log, say_last};
 use crate::render::debug::Debug;
 use crate::render::stream::{Stream, TurnEnd};
 use crate::report::{CommandResult, Error, Outcome};
@@ -153,7 +152,7 @@ impl Told<'_> {
     /// Ends the session. Agents that are stopped by that say so.
     async fn close(&mut self) -> Result<(), Error> {
         say_last(&self.launched, self.terminal)?;
-        self.launched.end(EndReason::Other).await;
+        end(&mut self.launched, self.terminal).await?;
         while let Ok(event) = self.launched.events.try_recv() {
             if self.stream {
                 print(&mut self.lines, &event, self.terminal)?;
