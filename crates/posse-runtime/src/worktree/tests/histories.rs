@@ -85,6 +85,8 @@ struct History {
     written: usize,
     /// git was told not to look at `a.txt`: it does not commit it, and would overwrite it without a word.
     hidden: bool,
+    /// Whether posse has died.
+    died: bool,
     log: Vec<String>,
 }
 
@@ -115,6 +117,7 @@ impl History {
             committed: BTreeSet::new(),
             written: 0,
             hidden: false,
+            died: false,
             log: Vec::new(),
         }
     }
@@ -160,10 +163,7 @@ impl History {
             _ => Base::DefaultBranch { fetch: false },
         };
         let trees = self.trees();
-        self.plan(8, 12);
-        let made = self.survive("create", trees.create(id, base, &options())).await;
-        self.check("create").await;
-        let Ended::With(Ok(tree)) = made else {
+        let Some(tree) = self.make(&trees, id, base).await else {
             self.abandon_all();
             return;
         };
@@ -173,9 +173,16 @@ impl History {
         for _ in 0..steps {
             self.act(&tree, &mut blind).await;
         }
-        match self.below(4) {
+        let survived = self.below(3) != 0 || self.nested(&tree, id).await;
+        match self.below(5) {
             // The process dies while the agent works.
+            _ if !survived => drop(tree),
             0 => drop(tree),
+            2 => {
+                self.plan(2, 8);
+                let kept = self.survive("keep", trees.keep(tree)).await;
+                assert!(!matches!(kept, Ended::With(Finished::Removed { .. })), "seed {}", self.seed);
+            }
             1 => {
                 let held = tree.hold();
                 assert_eq!(self.trees().finish(tree).await, Finished::InUse, "seed {}", self.seed);
@@ -195,6 +202,50 @@ impl History {
             }
             self.check("drop").await;
         }
+    }
+
+    /// A worktree for an agent, or one that somebody named.
+    async fn make(&mut self, trees: &Worktrees, id: &str, base: Base) -> Option<Worktree> {
+        let is_named = self.below(4) == 0;
+        self.plan(8, 12);
+        let made = if is_named {
+            self.survive("create by name", trees.create_or_reopen(id, base, &options())).await
+        } else {
+            self.survive("create", trees.create(id, base, &options())).await
+        };
+        self.check("create").await;
+        match made {
+            Ended::With(made) => made.ok(),
+            Ended::Dead => None,
+        }
+    }
+
+    /// The agent starts another one from within its worktree, which works beside it and ends before. False if the
+    /// process dies meanwhile.
+    async fn nested(&mut self, outer: &Worktree, id: &str) -> bool {
+        // An agent that broke its checkout cannot start another in one.
+        let Ok(inner) = Worktrees::of(outer.path(), &self.trees().world).await else { return true };
+        if inner.here != outer.path() {
+            return true;
+        }
+        let base = if self.below(2) == 0 { Base::Head } else { Base::Dirty };
+        self.died = false;
+        self.log.push("another agent, from within".to_owned());
+        let Some(tree) = self.make(&inner, &format!("{id}-inner"), base).await else { return !self.died };
+        assert_eq!(tree.path().parent(), outer.path().parent(), "beside, not inside; seed {}", self.seed);
+        let (hidden, mut blind) = (std::mem::take(&mut self.hidden), false);
+        for _ in 0..self.below(5) {
+            self.act(&tree, &mut blind).await;
+        }
+        self.hidden = hidden;
+        if self.below(4) == 0 {
+            drop(tree);
+            return false;
+        }
+        self.died = false;
+        self.finish(tree).await;
+        self.check("the end of an agent within").await;
+        !self.died
     }
 
     async fn finish(&mut self, tree: Worktree) {
@@ -229,6 +280,7 @@ impl History {
         while self.stop.try_read(&mut [0; 16]).is_ok() {}
         let _ = std::fs::write(self.wrapper.with_extension("count"), "");
         if matches!(ended, Ended::Dead) {
+            self.died = true;
             self.log.push("died".to_owned());
         }
         ended

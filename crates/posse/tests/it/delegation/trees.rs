@@ -8,6 +8,11 @@ use crate::worktrees::git;
 fn free_world(server: &FakeModel) -> TestEnv {
     let mut env = world(server);
     env.set("IS_SANDBOX", "1");
+    // One that knows all its tools from the start.
+    env.agent(
+        "lead.md",
+        "---\nname: lead\ndescription: Leads\ntools: Agent, Bash, Read, Write\n---\nBe a lead.\n",
+    );
     env
 }
 
@@ -93,7 +98,7 @@ fn an_agent_does_not_leave_its_worktree_even_where_all_is_allowed() {
             told[..at].rsplit([' ', '\n']).next().expect("a path").to_owned()
         };
         match (agent(request), steps(request)) {
-            (None, 0) => calls("Agent", &[start("worker", "Work.", json!({ "isolation": "worktree" }))]),
+            (None, 0) => calls("Agent", &[start("lead", "Work.", json!({ "isolation": "worktree" }))]),
             (None, _) => text("Done."),
             (Some(_), 0) => {
                 let main = project(request);
@@ -159,7 +164,7 @@ fn a_fork_in_a_worktree_is_told_to_translate_what_it_inherits() {
 #[test]
 fn an_agent_shares_its_callers_worktree_or_gets_one_beside_it() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
-        (None, 0) => calls("Agent", &[start("worker", "Outer.", json!({ "isolation": "worktree" }))]),
+        (None, 0) => calls("Agent", &[start("lead", "Outer.", json!({ "isolation": "worktree" }))]),
         (None, _) => text("Done."),
         (Some(_), 0) if all(request).contains("Outer.") => calls(
             "Agent",
@@ -349,13 +354,10 @@ fn a_session_begins_in_a_worktree_and_finds_it_again() {
         alone(vec![("Write", json!({ "file_path": "new.txt", "content": "mine" })), bash("ls; pwd")]);
     let env = repository(&server);
     let output = go(&env, &["--worktree", "fix"]);
+    let said = "/project/.claude/worktrees/fix on the branch worktree-fix; see `posse worktrees diff fix`";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+    assert_eq!(output.stdout, "Done.\n");
     let folder = env.path("project").canonicalize().unwrap().join(".claude/worktrees/fix");
-    let said = format!(
-        "the work is in {} on the branch worktree-fix; see `posse worktrees diff fix`",
-        folder.display()
-    );
-    assert!(output.stderr.contains(&said), "{}", output.stderr);
-    output.success();
     assert!(system(&server.requests()[0]).contains(&folder.display().to_string()));
     assert_eq!(env.read("project/.claude/worktrees/fix/new.txt"), "mine");
     assert!(!env.path("project/new.txt").exists());
@@ -363,7 +365,7 @@ fn a_session_begins_in_a_worktree_and_finds_it_again() {
     let server = alone(vec![bash("ls; pwd")]);
     let mut env = env;
     env.set("ANTHROPIC_BASE_URL", &server.url());
-    go(&env, &["-w", "fix"]).success();
+    assert_eq!(go(&env, &["-w", "fix"]).stdout, "Done.\n");
     let found = answer(&server.requests()[1], "c0");
     assert!(found.contains("new.txt") && found.contains("/worktrees/fix"), "{found}");
 
@@ -372,7 +374,7 @@ fn a_session_begins_in_a_worktree_and_finds_it_again() {
     env.set("ANTHROPIC_BASE_URL", &server.url());
     let output = go(&env, &["-w"]);
     assert!(!output.stderr.contains("the work is in"), "{}", output.stderr);
-    output.success();
+    assert_eq!(output.stdout, "Done.\n");
     assert!(answer(&server.requests()[1], "c0").contains("/.claude/worktrees/session-"));
     assert_eq!(trees(&env), ["fix"]);
 }
