@@ -294,7 +294,7 @@ pub static KEYS: &[Key] = &[
     used("worktree.baseRef", Shape::Text, "What a new worktree starts from."),
     used("worktree.symlinkDirectories", Shape::Texts, "Folders that are linked into it."),
     used("worktree.sparsePaths", Shape::Texts, "The only paths that are checked out."),
-    known("worktree.bgIsolation", Shape::Any, "Whether background agents get one."),
+    known("worktree.bgIsolation", Shape::Any, "Whether sessions in the background get one."),
     // Skills, plugins, MCP servers.
     used("enabledPlugins", Shape::Flags, "Plugins switched on or off, by `name@marketplace`."),
     used("pluginConfigs", Shape::Object, "Options of plugins."),

@@ -150,7 +150,7 @@ fn place(event: HookEvent) -> Place {
         E::SubagentStart | E::SubagentStop => Place::In("agents_begin_and_end"),
         E::TeammateIdle => Place::Waits("there are no teams yet"),
         E::Elicitation | E::ElicitationResult => Place::Waits("there is no MCP client yet"),
-        E::WorktreeCreate | E::WorktreeRemove => Place::Waits("no run has a worktree of its own yet"),
+        E::WorktreeCreate | E::WorktreeRemove => Place::In("hooks_make_and_remove_worktrees"),
         E::UserPromptExpansion => Place::Waits("no command expands to a prompt yet"),
     }
 }
@@ -212,6 +212,35 @@ fn agents_begin_and_end() {
     let stop = heard.iter().find(|input| input["hook_event_name"] == "SubagentStop").unwrap();
     let path = stop["agent_transcript_path"].as_str().unwrap();
     assert!(path.ends_with(&format!("/subagents/agent-{}.jsonl", ids[0].as_str().unwrap())), "{path}");
+}
+
+#[test]
+fn hooks_make_and_remove_worktrees() {
+    let script = "
+- calls: [{Agent: {description: look, prompt: Look., subagent_type: scout, isolation: worktree}}]
+- say: Report.
+- say: Done.
+";
+    let mut settings = listening();
+    let makes = format!("{HEAR}; mkdir \"$HOME/copy\"; echo \"$HOME/copy\"");
+    let removes = format!("{HEAR}; rmdir \"$HOME/copy\"");
+    settings["hooks"]["WorktreeCreate"] = json!([{ "hooks": [command(&makes)] }]);
+    settings["hooks"]["WorktreeRemove"] = json!([{ "hooks": [command(&removes)] }]);
+    let env = world(&settings, script);
+    env.agent("scout.md", "---\nname: scout\ndescription: Looks\ntools: Read\n---\nBe a scout.\n");
+    assert_eq!(run(&env, &["-p", "go"]).success(), "Done.\n");
+    let heard = heard(&env);
+    check(
+        "worktrees by hooks",
+        &heard,
+        &[
+            row(HookEvent::WorktreeCreate, &["name"]).says("/cwd", "$ENV/project"),
+            row(HookEvent::SubagentStart, &["agent_id", "agent_type"]).says("/cwd", "$ENV/home/copy"),
+            row(HookEvent::WorktreeRemove, &["worktree_path", "agent_id"])
+                .says("/worktree_path", "$ENV/home/copy"),
+        ],
+    );
+    assert!(!env.path("home/copy").exists());
 }
 
 #[test]
