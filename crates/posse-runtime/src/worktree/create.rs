@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::git::LONG;
-use super::record::{Record, io};
+use super::record::{Record, branch_of, io};
 use super::{Base, CreateOptions, Inner, Worktree, WorktreeError, Worktrees};
 use crate::world::process;
 
@@ -100,7 +100,7 @@ impl Worktrees {
             if is_link(&path) {
                 return Err(WorktreeError::Link(path));
             }
-            let branch = format!("worktree-{name}");
+            let branch = branch_of(&name);
             let taken = path.symlink_metadata().is_ok()
                 || self.records.holds(&name)
                 || self.commit_of(&format!("refs/heads/{branch}")).await?.is_some();

@@ -155,6 +155,11 @@ impl Records {
     }
 }
 
+/// The branch of a worktree.
+pub(super) fn branch_of(name: &str) -> String {
+    format!("worktree-{name}")
+}
+
 /// A failure of the disk at a place.
 pub(super) fn io(place: &Path, source: std::io::Error) -> WorktreeError {
     WorktreeError::Disk { place: place.to_owned(), source }

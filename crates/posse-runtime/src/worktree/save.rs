@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::inspect::is_own_link;
 use super::list::Found;
+use super::record::branch_of;
 use super::snapshot::Checkout;
 use super::walk::Disk;
 use super::{WorktreeError, Worktrees, git, walk};
@@ -176,11 +177,15 @@ impl Worktrees {
         if let Some(base) = base {
             input.push_str(&format!("^{base}\n"));
         }
-        let exclude = doomed.map(|branch| format!("--exclude=refs/heads/{branch}"));
+        // The branch of another worktree is no safe place either: what that one started from goes with it unsaved, as no
+        // work of its agent. So everybody saves their own.
+        let others = self.records.names()?.into_iter().filter(|name| *name != found.name);
+        let exclude = others.map(|name| branch_of(&name)).chain(doomed.map(str::to_owned));
+        let exclude: Vec<String> = exclude.map(|branch| format!("--exclude=refs/heads/{branch}")).collect();
         // By itself, `--all` counts where every worktree is, and this one will not be.
         let args = ["rev-list", "--single-worktree", "--ignore-missing", "--parents", "--stdin"]
             .into_iter()
-            .chain(exclude.as_deref());
+            .chain(exclude.iter().map(String::as_str));
         let args = args.chain(["--not", "--all"]);
         let listed = self.repository().input(input.into_bytes()).patience(git::LONG).text(args).await?;
         let (mut commits, mut parents) = (BTreeSet::new(), BTreeSet::new());

@@ -393,3 +393,30 @@ async fn no_variable_of_the_caller_leads_elsewhere_and_no_hook_runs() {
     assert_clean(&scene, &trees).await;
     assert!(!marker.exists());
 }
+
+/// What an agent committed and another started from is saved with the first, in whatever order the two go.
+#[tokio::test]
+async fn work_that_another_worktree_started_from_is_not_lost_with_both() {
+    for (base, outer_first) in
+        [(Base::Head, true), (Base::Head, false), (Base::Dirty, true), (Base::Dirty, false)]
+    {
+        let scene = Scene::new().await;
+        let trees = scene.trees().await;
+        let outer = trees.create("outer", Base::Head, &options()).await.unwrap();
+        write(outer.path(), "work.txt", "done");
+        scene.git_in(outer.path(), &["add", "-A"]).await;
+        scene.git_in(outer.path(), &["commit", "-qm", "work"]).await;
+        let commit = scene.git_in(outer.path(), &["rev-parse", "HEAD"]).await;
+        let within = Worktrees::of(outer.path(), &scene.world).await.unwrap();
+        let inner = within.create("inner", base, &options()).await.unwrap();
+        assert!(matches!(trees.keep(inner).await, Finished::Kept { .. }));
+        assert!(matches!(trees.finish(outer).await, Finished::Kept { .. }));
+        let names = if outer_first { ["outer", "inner"] } else { ["inner", "outer"] };
+        for name in names {
+            trees.drop(name, false).await.unwrap();
+        }
+        let holding = scene.git(&["for-each-ref", "--contains", &commit, "refs/posse/saved"]).await;
+        assert!(holding.contains("agent-outer"), "{base:?}, outer first {outer_first}: {holding}");
+        assert_clean(&scene, &trees).await;
+    }
+}
