@@ -16,7 +16,7 @@ use self::running::{End, Printed, Running};
 use super::context::HookMail;
 use super::registry::{PluginEnv, Work};
 use super::{Hooks, Job};
-use crate::world::process::{self, Tree};
+use crate::world::process::{self, Input, Program, Tree};
 use posse_core::event::{HookNotice, HookOutcome};
 
 /// What a program that goes on by itself gets if it does not say how long it needs.
@@ -144,6 +144,7 @@ fn start(job: &Job) -> std::io::Result<Running> {
     let plugin = job.entry().source.plugin.as_ref();
     let folder = Path::new(&job.cx.common.cwd);
     let folder = if folder.is_dir() { folder } else { &job.cx.project_dir };
+    let posse = &job.cx.world.program;
     let mut program = match args {
         Some(args) => {
             // No shell replaces these here.
@@ -151,8 +152,9 @@ fn start(job: &Job) -> std::io::Result<Running> {
                 let project = job.cx.project_dir.display().to_string();
                 in_plugin(text, plugin).replace("${CLAUDE_PROJECT_DIR}", &project)
             };
-            let mut program = process::command(place(command), folder);
-            program.args(args.iter().map(|arg| place(arg)));
+            let name = place(command);
+            let mut program = Program::new(posse, &name, &name, folder);
+            program.command().args(args.iter().map(|arg| place(arg)));
             program
         }
         None => {
@@ -161,14 +163,14 @@ fn start(job: &Job) -> std::io::Result<Running> {
                 Some("powershell") => ("pwsh", &["-NoProfile", "-NonInteractive", "-Command"]),
                 Some(_) | None => ("/bin/sh", &["-c"]),
             };
-            let mut program = process::command(shell, folder);
-            program.args(flags).arg(in_plugin(command, plugin));
+            let mut program = Program::new(posse, shell, shell, folder);
+            program.command().args(flags).arg(in_plugin(command, plugin));
             program
         }
     };
-    surround(&mut program, job, plugin);
-    program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let tree = Tree::start(program, &job.cx.world.ids.uuid())?;
+    surround(program.command(), job, plugin);
+    program.command().stdout(Stdio::piped()).stderr(Stdio::piped());
+    let tree = Tree::start(program, Input::Pipe, &job.cx.world.ids.uuid())?;
     Ok(Running::new(tree, job.input.to_string()))
 }
 

@@ -83,7 +83,7 @@ impl Running {
                         (None, Some(signal)) => Exit::Signal(signal),
                         (None, None) => Exit::Failed("it ended without an exit code".to_owned()),
                     },
-                    Err(error) => Exit::Failed(format!("how it ended is not known: {error}")),
+                    Err(lost) => Exit::Failed(lost.to_string()),
                 },
                 () = self.out.fill() => {
                     if asks && let Some(line) = self.out.first_line() {

@@ -21,7 +21,7 @@ use crate::sandbox::{LEAVE, Sandbox, asks_to_leave};
 use crate::tool::capture::{Capture, Spool, Stream};
 use crate::tool::{TaskKind, Tool, ToolCx, ToolOutput, lenient, schema};
 use crate::world::Env;
-use crate::world::process::Tree;
+use crate::world::process::{Lost, Tree};
 
 /// Characters of output a model reads, unless `BASH_MAX_OUTPUT_LENGTH` says otherwise.
 const SHOWN: u64 = 30_000;
@@ -280,7 +280,12 @@ fn verdict(end: &End, bounds: &Bounds<'_>) -> (Option<String>, Option<&'static s
             let text = format!("Command was stopped: it printed more than {} bytes", bounds.flood);
             (Some(text), None)
         }
-        End::Lost(error) => (Some(format!("How the command ended is not known: {error}")), None),
+        End::Lost(Lost::NotStarted(error)) => {
+            (Some(format!("The command could not be started: {error}")), None)
+        }
+        End::Lost(Lost::Unknown(error)) => {
+            (Some(format!("How the command ended is not known: {error}")), None)
+        }
     }
 }
 

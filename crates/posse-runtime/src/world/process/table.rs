@@ -53,10 +53,7 @@ impl Kin {
     }
 
     fn find(&mut self, table: &BTreeMap<i32, Process>) -> Vec<Process> {
-        let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
-        for process in table.values() {
-            children.entry(process.parent).or_default().push(process.id);
-        }
+        let children = children(table);
         let me = raw(getpid());
         // Orphans come to this process, so nobody of the tree is anywhere else, and an id that was given out again to
         // a stranger is not mistaken for one of ours.
@@ -90,6 +87,23 @@ impl Kin {
     }
 }
 
+fn children(table: &BTreeMap<i32, Process>) -> BTreeMap<i32, Vec<i32>> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for process in table.values() {
+        children.entry(process.parent).or_default().push(process.id);
+    }
+    children
+}
+
+/// Those who live below a process.
+pub(super) fn below(top: Pid) -> Vec<Process> {
+    let table = read();
+    let mut found = BTreeSet::new();
+    add_with_descendants(raw(top), &children(&table), &mut found);
+    found.remove(&raw(top));
+    found.iter().filter_map(|id| table.get(id)).filter(|process| process.lives).copied().collect()
+}
+
 fn add_with_descendants(id: i32, children: &BTreeMap<i32, Vec<i32>>, found: &mut BTreeSet<i32>) {
     let mut todo = vec![id];
     while let Some(id) = todo.pop() {
@@ -101,9 +115,10 @@ fn add_with_descendants(id: i32, children: &BTreeMap<i32, Vec<i32>>, found: &mut
 
 /// A process, as it was when the table was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
+pub(super) struct Process {
     id: i32,
     parent: i32,
+    pub(super) group: i32,
     session: i32,
     /// Ticks after boot: with the id, it names a process for good.
     started: u64,
@@ -128,14 +143,20 @@ impl Process {
         Some(Self {
             id,
             parent: number(1)?,
+            group: number(2)?,
             session: number(3)?,
             started: fields.get(19)?.parse().ok()?,
             lives: !ended || threads > 1,
         })
     }
 
+    /// What names this process for good.
+    pub(super) fn identity(&self) -> (i32, u64) {
+        (self.id, self.started)
+    }
+
     /// Sends a signal to this process, and not to another that has its id by now.
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.id) else { return };
         let again = |signal| match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(fd) if Self::read(self.id).is_some_and(|now| now.started == self.started) => {

@@ -5,10 +5,11 @@ use tokio::io::AsyncReadExt;
 use super::*;
 use crate::world::Ids;
 
-fn shell(script: &str) -> Command {
-    let mut command = command("/bin/sh", Path::new("/"));
-    command.arg("-c").arg(script).stdout(Stdio::piped());
-    command
+/// Without a minder, which only the real program can be: this is what holds where there is none.
+fn shell(script: &str) -> Program {
+    let mut program = Program::new(Path::new(""), "/bin/sh", "sh", Path::new("/"));
+    program.command().arg("-c").arg(script).stdout(Stdio::piped());
+    program
 }
 
 /// Reads a line, which is how these scripts say that they are ready.
@@ -28,8 +29,8 @@ async fn next_line(output: &mut ChildStdout) -> String {
 async fn a_tree_within_a_tree_carries_both_marks() {
     let id = Ids::default().uuid();
     let mut inner = shell("echo $POSSE_CALL");
-    inner.env(MARK, "outer");
-    let mut tree = Tree::start(inner, &id).unwrap();
+    inner.command().env(MARK, "outer");
+    let mut tree = Tree::start(inner, Input::None, &id).unwrap();
     assert_eq!(line(&mut tree).await, format!("outer/{id}"));
     assert!(tree.wait().await.unwrap().success());
     assert!(tree.left().await.is_empty());
@@ -37,7 +38,7 @@ async fn a_tree_within_a_tree_carries_both_marks() {
 
 #[tokio::test]
 async fn waiting_is_for_the_first_and_left_for_the_others() {
-    let mut tree = Tree::start(shell("sleep 1000 & echo $!"), &Ids::default().uuid()).unwrap();
+    let mut tree = Tree::start(shell("sleep 1000 & echo $!"), Input::None, &Ids::default().uuid()).unwrap();
     let child = line(&mut tree).await;
     assert!(tree.wait().await.unwrap().success());
     let left: Vec<String> = tree.left().await.iter().map(ToString::to_string).collect();
@@ -56,7 +57,7 @@ async fn who_is_asked_to_end_may_tidy_up() {
     let mark = folder.path().join("tidied");
     let script =
         format!("trap 'touch {}; exit' TERM; echo ready; while :; do sleep 0.05; done", mark.display());
-    let mut tree = Tree::start(shell(&script), &Ids::default().uuid()).unwrap();
+    let mut tree = Tree::start(shell(&script), Input::None, &Ids::default().uuid()).unwrap();
     line(&mut tree).await;
     tree.kill(Duration::from_secs(30)).await;
     assert!(mark.exists());
@@ -67,7 +68,7 @@ async fn who_is_asked_to_end_may_tidy_up() {
 #[tokio::test]
 async fn a_dropped_tree_is_gone_and_its_orphans_are_reaped() {
     let script = "(setsid sh -c 'echo $$; exec sleep 1000' &); sleep 1000";
-    let mut tree = Tree::start(shell(script), &Ids::default().uuid()).unwrap();
+    let mut tree = Tree::start(shell(script), Input::None, &Ids::default().uuid()).unwrap();
     let orphan = line(&mut tree).await;
     let path = Path::new("/proc").join(&orphan);
     assert!(path.exists());
@@ -78,8 +79,9 @@ async fn a_dropped_tree_is_gone_and_its_orphans_are_reaped() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn one_tree_does_not_end_another() {
-    let mut one = Tree::start(shell("echo ready; sleep 1000"), &Ids::default().uuid()).unwrap();
-    let mut other = Tree::start(shell("echo ready; sleep 1000"), &Ids::default().uuid()).unwrap();
+    let mut one = Tree::start(shell("echo ready; sleep 1000"), Input::None, &Ids::default().uuid()).unwrap();
+    let mut other =
+        Tree::start(shell("echo ready; sleep 1000"), Input::None, &Ids::default().uuid()).unwrap();
     line(&mut one).await;
     line(&mut other).await;
     one.kill(Duration::from_secs(5)).await;
@@ -95,7 +97,7 @@ async fn a_session_once_known_is_known_for_good() {
     let fifo = folder.path().join("fifo");
     let inner = format!("echo ready; read line < {}; sleep 1000 & echo $!", fifo.display());
     let script = format!("mkfifo {}; env -i setsid sh -c '{inner}' & sleep 1000", fifo.display());
-    let mut tree = Tree::start(shell(&script), &Ids::default().uuid()).unwrap();
+    let mut tree = Tree::start(shell(&script), Input::None, &Ids::default().uuid()).unwrap();
     let mut output = tree.stdout().unwrap();
     next_line(&mut output).await;
     assert!(tree.left().await.len() >= 3);

@@ -1,7 +1,6 @@
 //! Following a command to its end, whichever comes first.
 
 use std::future::Future;
-use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::pipes::Pipes;
 use crate::tool::capture::{Capture, Plain, Spool, Stream};
 use crate::tool::{TaskStatus, Work};
-use crate::world::process::Tree;
+use crate::world::process::{Lost, Tree};
 
 /// How long a command that is told to end may take over it.
 const GRACE: Duration = Duration::from_millis(500);
@@ -25,8 +24,8 @@ pub(super) enum End {
     Interrupted,
     /// It printed more than anybody can want.
     Flooded,
-    /// The system would not say.
-    Lost(io::Error),
+    /// It was not run, or the system would not say.
+    Lost(Lost),
 }
 
 /// When a command is not waited for any longer.

@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::NamedTempFile;
-use tokio::process::Command;
 
 use super::pipes::Pipes;
 use crate::sandbox::{Sandbox, Wrapped};
 use crate::tool::ToolCx;
-use crate::world::process::{Tree, command};
+use crate::world::process::{Input, Program, Tree};
 use crate::world::{Env, World};
 
 /// Linux takes no single argument of 128 KiB or more.
@@ -78,9 +77,10 @@ impl Shell {
             script = format!("{before}{}", wrap(&run, file.as_ref().map(NamedTempFile::path)));
             too_long = Some(long);
         }
-        let program = find(&world.env);
-        let (mut command, more_env) = prepare(&program, &["-c", &script], folder, sandbox)?;
-        command
+        let shell = find(&world.env);
+        let (mut program, more_env) = prepare(world, &shell, &["-c", &script], folder, sandbox)?;
+        program
+            .command()
             .env_clear()
             .envs(world.env.for_programs(sandbox.is_some_and(Sandbox::is_read_only)).iter())
             .envs(more_env)
@@ -89,7 +89,7 @@ impl Shell {
             .env("GIT_EDITOR", "true")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut tree = Tree::start(command, &world.ids.uuid())?;
+        let mut tree = Tree::start(program, Input::None, &world.ids.uuid())?;
         let pipes = Pipes::new(tree.stdout(), tree.stderr());
         Ok(Self { tree, pipes, last_folder: LastFolder { file, _command: too_long } })
     }
@@ -97,25 +97,28 @@ impl Shell {
 
 /// A program with its arguments, confined if it is to be.
 fn prepare(
-    program: &Path,
+    world: &World,
+    shell: &Path,
     args: &[&str],
     folder: &Path,
     sandbox: Option<&Sandbox>,
 ) -> std::io::Result<Prepared> {
     let Some(sandbox) = sandbox else {
-        let mut command = command(program, folder);
         // Its messages begin with its name, which is not where it was found.
-        command.arg0(program.file_name().unwrap_or(program.as_os_str())).args(args);
-        return Ok((command, Vec::new()));
+        let name = shell.file_name().unwrap_or(shell.as_os_str());
+        let mut program = Program::new(&world.program, shell, name, folder);
+        program.command().args(args);
+        return Ok((program, Vec::new()));
     };
-    let Wrapped { program, args, env } = sandbox.wrap(program, args).map_err(std::io::Error::other)?;
-    let mut command = command(program, folder);
-    command.args(args);
-    Ok((command, env))
+    // The minder stays outside of the sandbox, so that what is in it cannot end the minder.
+    let Wrapped { program, args, env } = sandbox.wrap(shell, args).map_err(std::io::Error::other)?;
+    let mut program = Program::new(&world.program, &program, &program, folder);
+    program.command().args(args);
+    Ok((program, env))
 }
 
-/// A command, and what to add to its environment.
-type Prepared = (Command, Vec<(String, OsString)>);
+/// A program, and what to add to its environment.
+type Prepared = (Program, Vec<(String, OsString)>);
 
 fn temporary(sandbox: Option<&Sandbox>, cx: &ToolCx) -> std::io::Result<NamedTempFile> {
     let in_folder = |folder: &Path| tempfile::Builder::new().prefix("posse-").tempfile_in(folder);
