@@ -15,8 +15,10 @@ fn main() -> ExitCode {
     if confine::is_asked(&args) {
         return posse::report::not_confined(&confine::become_confined(&args));
     }
-    match World::from_process() {
+    let code = match World::from_process() {
         Ok(world) => posse::run(&world),
         Err(error) => posse::report::no_world(&error),
-    }
+    };
+    world::process::end_all();
+    code
 }

@@ -8,6 +8,8 @@
 //! there be none, three things together find the tree: this process adopts orphans, too; every process inherits a mark
 //! in its environment; and sessions and parents are in `/proc`. Elsewhere the process group is all there is.
 
+#[cfg(target_os = "linux")]
+mod ending;
 mod group;
 #[cfg(target_os = "linux")]
 pub mod mind;
@@ -83,6 +85,13 @@ pub fn adopt_orphans() -> bool {
     }
     #[cfg(not(target_os = "linux"))]
     false
+}
+
+/// Ends whatever this process has started and nobody has ended. The last thing it does: whoever killed its minder and
+/// hid from everybody has come to this process, and nobody will look for it afterwards.
+pub fn end_all() {
+    #[cfg(target_os = "linux")]
+    ending::end_all();
 }
 
 /// A program that is to be started with a minder, where there can be one.

@@ -90,5 +90,6 @@ pub(super) fn interruptible(stop: &CancellationToken) -> JoinSet<Infallible> {
 /// Whoever asks twice does not want to wait for anything. The transcript is whole: facts are written as they happen.
 #[allow(clippy::disallowed_methods)]
 pub(super) fn at_once() -> ! {
+    posse_runtime::world::process::end_all();
     std::process::exit(130)
 }

@@ -14,6 +14,8 @@ mod http;
 mod lint;
 mod openai_client;
 mod permissions;
+#[cfg(target_os = "linux")]
+mod reap;
 mod run;
 mod runs;
 #[cfg(target_os = "linux")]

@@ -1,12 +1,10 @@
 //! The minder: a posse that starts one program, adopts whatever loses its parents below it, and ends all of that when
 //! it is told to, or when the posse that started it is gone. It reads no settings and knows nothing of agents.
 //!
-//! It is a process of its own because nobody else is left after `kill -9`, and because a process that nobody in the tree
-//! started can be found only from above: as the adopter of orphans, the minder has all of them below it, whatever they
-//! do to their sessions, groups and environments. A signal at the parent's death would not do: it comes when a thread
-//! ends, and it would end the minder first.
+//! It is a process of its own because nobody else is left after `kill -9`. As the adopter of orphans it has the whole
+//! tree below it, whatever that does to sessions, groups and environments. A signal at the parent's death would not do:
+//! it comes when a thread ends, and it would end the minder first.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -16,13 +14,11 @@ use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpgrp, getpid, kill_process_group, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, wait};
 
-use super::table::{self, Process};
+use super::ending;
 use super::wire::{self, ASK, News, WORD};
 
-/// Looks at a tree that multiplies, before what was found is ended.
-const LOOKS: usize = 50;
 /// The longest pause between two tries to end what does not end: it belongs to another user, or to the kernel.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The minder's second thread reads a byte and walks a table.
@@ -114,46 +110,15 @@ fn obey(mut line: UnixStream) {
     let mut word = [0];
     loop {
         match line.read(&mut word) {
-            Ok(1) if word == [ASK] => below().iter().for_each(|process| process.signal(Signal::TERM)),
+            Ok(1) if word == [ASK] => ending::below().iter().for_each(|process| process.signal(Signal::TERM)),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Ok(_) | Err(_) => break,
         }
     }
     let mut pause = Duration::from_millis(1);
     loop {
-        freeze();
-        send(Signal::KILL, &below());
+        ending::strike();
         std::thread::sleep(pause);
         pause = (pause * 2).min(PAUSE);
     }
-}
-
-/// Stops all, until a look finds nobody new. Those who are stopped start nobody, and keep the places of those whom the
-/// others could start: a tree that multiplies faster than it is ended would go on for ever.
-fn freeze() {
-    let mut known = BTreeSet::new();
-    for _ in 0..LOOKS {
-        let mut found = below();
-        found.retain(|process| known.insert(process.identity()));
-        if found.is_empty() {
-            return;
-        }
-        send(Signal::STOP, &found);
-    }
-}
-
-/// Sends a signal to processes, and at once to all in their groups. All of these are below this process: it leads the
-/// session that everybody's was made in.
-fn send(signal: Signal, processes: &[Process]) {
-    let own = getpgrp();
-    let groups: BTreeSet<i32> = processes.iter().map(|process| process.group).collect();
-    for group in groups.into_iter().filter_map(Pid::from_raw).filter(|group| *group != own) {
-        let _ = kill_process_group(group, signal);
-    }
-    processes.iter().for_each(|process| process.signal(signal));
-}
-
-/// Those who live below this process.
-fn below() -> Vec<Process> {
-    table::below(getpid())
 }

@@ -119,7 +119,7 @@ pub(super) struct Process {
     id: i32,
     parent: i32,
     pub(super) group: i32,
-    session: i32,
+    pub(super) session: i32,
     /// Ticks after boot: with the id, it names a process for good.
     started: u64,
     lives: bool,
