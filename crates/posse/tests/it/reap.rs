@@ -76,6 +76,8 @@ struct Trial {
     place: Place,
     way: Way,
     moment: Moment,
+    /// Whether commands run in a sandbox; their minders do not.
+    confined: bool,
 }
 
 /// Numbers that look random and depend on the seed alone.
@@ -101,12 +103,13 @@ impl Trial {
             place: PLACES[usize::try_from(seed).unwrap_or_default() % PLACES.len()],
             way: WAYS[mix(seed, 3) % WAYS.len()],
             moment,
+            confined: mix(seed, 4).is_multiple_of(3),
         }
     }
 
     fn describe(&self) -> String {
-        let Self { seed, shape, place, way, moment } = self;
-        format!("seed {seed}: {}, {place:?}, {way:?}, {moment:?}", shape.name)
+        let Self { seed, shape, place, way, moment, confined } = self;
+        format!("seed {seed}: {}, {place:?}, {way:?}, {moment:?}, confined {confined}", shape.name)
     }
 
     /// Runs it, and says how many leaves there were when the run was ended.
@@ -116,13 +119,7 @@ impl Trial {
         let gate = Gate::default();
         let server = self.model(&crowd, &gate);
         env.set("ANTHROPIC_BASE_URL", &server.url()).set("ANTHROPIC_API_KEY", "k");
-        if let Some(event) = self.hook() {
-            let seconds = if self.way == Way::Closed { 1 } else { 1000 };
-            let hook = json!({ "type": "command", "command": self.shape.command(&crowd), "timeout": seconds,
-                "async": self.place == Place::HookBehind });
-            let settings = json!({ "hooks": { event: [{ "hooks": [hook] }] } });
-            env.write("home/.claude/settings.json", settings.to_string());
-        }
+        env.write("home/.claude/settings.json", self.settings(&crowd).to_string());
         let mut posse = start(&env);
         let output = posse.stdout.take();
         match self.moment {
@@ -138,17 +135,25 @@ impl Trial {
         if left.is_empty() { Ok(grown) } else { Err(format!("{}: {left:?}", self.describe())) }
     }
 
-    fn hook(&self) -> Option<&'static str> {
+    fn settings(&self, crowd: &Crowd) -> Value {
+        let mut settings = json!({ "sandbox": { "enabled": self.confined } });
         match self.place {
-            Place::Hook | Place::HookBehind => Some("UserPromptSubmit"),
-            Place::Foreground | Place::Background | Place::Left | Place::Agent | Place::AgentBehind => None,
+            Place::Hook | Place::HookBehind => {
+                // A run whose output is closed finds out when it has something to print.
+                let seconds = if self.way == Way::Closed { 1 } else { 1000 };
+                let hook = json!({ "type": "command", "command": self.shape.command(crowd),
+                    "timeout": seconds, "async": self.place == Place::HookBehind });
+                settings["hooks"] = json!({ "UserPromptSubmit": [{ "hooks": [hook] }] });
+            }
+            Place::Foreground | Place::Background | Place::Left | Place::Agent | Place::AgentBehind => {}
         }
+        settings
     }
 
     /// The model has the command started, and then has nothing to say until the gate opens.
     fn model(&self, crowd: &Crowd, gate: &Gate) -> FakeModel {
         let (place, gate, command) = (self.place, gate.clone(), self.shape.command(crowd));
-        // A run whose output is closed finds out when it has something to print.
+        // As above.
         let timeout = if self.way == Way::Closed { 400 } else { 600_000 };
         FakeModel::answering(move |request| {
             let is_agent = request.header("x-claude-code-agent-id").is_some();

@@ -307,7 +307,7 @@ fn signals_end_a_run_cleanly_and_the_conversation_can_go_on() {
 
 #[test]
 fn killed_at_any_moment_a_conversation_can_be_resumed() {
-    // Nothing can stop what a killed posse had started, so it must end by itself.
+    // Where there are no minders, nothing can stop what a killed posse had started, so it must end by itself.
     let script = "- calls: [{Bash: {command: sleep 3}}]\n";
     let env = rehearsed(script);
     let args =

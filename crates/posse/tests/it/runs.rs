@@ -99,7 +99,7 @@ fn an_agent_the_script_does_not_know_is_named() {
 
 #[test]
 fn an_agent_whose_process_was_killed_did_not_finish() {
-    // The command must end by itself: nothing can stop what a killed posse had started.
+    // The command must end by itself: where there are no minders, nothing can stop what a killed posse had started.
     let env = crew(
         "{main: [calls: [{Agent: {subagent_type: general-purpose, description: wait, prompt: w}}]],
           agents: {general-purpose: [calls: [{Bash: {command: touch started; sleep 3}}]]}}",

@@ -55,9 +55,9 @@ impl Crowd {
     /// Those of a world, which has its own mark.
     pub(super) fn new(env: &mut TestEnv, number: u64) -> Self {
         let mark = format!("40000.{:010}{number:08}", std::process::id());
-        let leaf = env.write("leaf.sh", "echo >> \"$0.ready\"\nexec sleep \"$1\"\n");
-        let comet = env.write("comet.sh", "setsid sh \"$0\" \"$1\" &\n");
-        let ready = env.path("leaf.sh.ready");
+        let leaf = env.write("project/leaf.sh", "echo >> \"$0.ready\"\nexec sleep \"$1\"\n");
+        let comet = env.write("project/comet.sh", "setsid sh \"$0\" \"$1\" &\n");
+        let ready = env.path("project/leaf.sh.ready");
         env.set("REAP_MARK", &mark);
         Self { mark, leaf, comet, ready }
     }
