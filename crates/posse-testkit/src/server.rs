@@ -4,6 +4,7 @@
 //! started beside them.
 
 mod answer;
+mod cache;
 mod chat;
 mod messages;
 
@@ -19,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use answer::{Answer, Fault, Gate};
+pub use cache::{CacheUsage, PrefixCache};
 pub use chat::ChatReply;
 pub use messages::MessagesReply;
 
@@ -188,8 +190,9 @@ async fn converse(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()>
     let bytes = answer.bytes();
     match answer.fault() {
         None => {
-            stream.write_all(&bytes).await?;
+            // From its first byte on nobody waits for it.
             drop(open);
+            stream.write_all(&bytes).await?;
             stream.shutdown().await?;
             // Closing while the client still sends would reset the line and lose what it has not read.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
