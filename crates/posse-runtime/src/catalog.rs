@@ -345,7 +345,7 @@ fn policy(settings: &Settings, trust: &Trust, env: &Env) -> Policy {
     let family = |variable: &str| env.get(variable).map(Into::into);
     let subagent_model =
         env.get("CLAUDE_CODE_SUBAGENT_MODEL").filter(|model| !model.eq_ignore_ascii_case("inherit"));
-    let depth = env.get("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH").and_then(|depth| depth.parse().ok());
+    let depth = env.number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH").and_then(|depth| depth.try_into().ok());
     let memory_off = env
         .is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY")
         .then_some(SetBy::Environment("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))

@@ -14,6 +14,16 @@ use crate::catalog::Catalog;
 use crate::tool::ToolCx;
 use crate::world::{World, is_root};
 
+/// A limit of the environment that cannot be read refuses the start: it must not be taken for no limit.
+pub(super) fn check_limits(world: &World) -> Result<(), LaunchError> {
+    let bad: Vec<String> = world.env.bad_limits().iter().map(ToString::to_string).collect();
+    if bad.is_empty() {
+        return Ok(());
+    }
+    let hint = "correct or unset it, in the environment or under `env` in settings";
+    Err(LaunchError::Refused { what: bad.join("; "), hint })
+}
+
 /// The mode a session starts in. A flag that is not allowed is refused, a setting that is not is passed over.
 pub(super) fn mode(
     request: &LaunchRequest,

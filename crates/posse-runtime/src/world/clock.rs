@@ -1,9 +1,8 @@
 //! What time it is: the system's, or one that stands still so that output can be compared byte for byte.
 
-use std::time::Instant;
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tokio::time::Instant;
 
 use super::Env;
 
@@ -50,8 +49,7 @@ impl Clock {
         self.now().to_zoned(zone).strftime("%Y-%m-%d").to_string()
     }
 
-    /// A moment to measure from.
-    #[allow(clippy::disallowed_methods)]
+    /// A moment to measure from, on the clock that waits go by.
     pub fn start(&self) -> Stopwatch {
         Stopwatch { start: self.fixed.is_none().then(Instant::now) }
     }
@@ -64,6 +62,11 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
+    /// Whether it measures nothing.
+    pub fn stands_still(&self) -> bool {
+        self.start.is_none()
+    }
+
     /// Milliseconds since the start.
     pub fn elapsed_ms(&self) -> u64 {
         self.start.map_or(0, |start| u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX))

@@ -1,7 +1,11 @@
 //! The environment, as it was when the program started.
 
+mod limits;
+
 use std::collections::BTreeMap;
 use std::path::Path;
+
+pub use limits::{BadLimit, LIMITS, LimitVariable};
 
 /// The switch for leaving credentials out.
 const SCRUB: &str = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB";

@@ -24,7 +24,8 @@ pub(super) struct Seats {
 impl Seats {
     pub(super) fn new(env: &Env) -> Self {
         let number = |name: &str, usual: u64| {
-            let wanted = env.number(name).filter(|count| *count > 0).unwrap_or(usual);
+            // What cannot be read has refused the start.
+            let wanted = env.number(name).unwrap_or(usual);
             usize::try_from(wanted).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
         };
         let all = number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", SEATS);
