@@ -276,6 +276,8 @@ pub enum Outcome {
         /// The limit.
         limit: u64,
     },
+    /// Nothing was heard from the model for so long.
+    Stalled(Duration),
     /// A hook would not have the prompt; the model was never asked.
     Blocked(String),
     /// A hook ended the turn.

@@ -76,12 +76,32 @@ pub struct Failure {
     pub message: String,
     /// How long the provider asks to wait.
     pub retry_after: Option<Duration>,
+    /// Whether the request never reached anybody.
+    pub unsent: bool,
 }
 
 impl Failure {
+    /// Whether a request that failed so was surely not billed: it reached nobody, or it was refused before a word of
+    /// an answer (`began`) came. What broke off may have been.
+    pub fn is_free(&self, began: bool) -> bool {
+        match self.kind {
+            FailureKind::RateLimit | FailureKind::Overloaded | FailureKind::Server => {
+                self.status.is_some() && !began
+            }
+            FailureKind::Connection => self.unsent,
+            FailureKind::Malformed | FailureKind::OutputLimit | FailureKind::Refused => false,
+            FailureKind::Auth
+            | FailureKind::Billing
+            | FailureKind::ModelNotFound
+            | FailureKind::TooLong
+            | FailureKind::Invalid
+            | FailureKind::Diverged => !began,
+        }
+    }
+
     /// A failure without a status.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, status: None, message: message.into(), retry_after: None }
+        Self { kind, status: None, message: message.into(), retry_after: None, unsent: false }
     }
 }
 

@@ -42,6 +42,13 @@ pub enum Input {
     Cancel,
     /// Somebody else ends the turn: a budget, a hook.
     Stop(Outcome),
+    /// There is no time left for work: what is under way ends, and what there is can still be handed over.
+    TimeUp {
+        /// What a call that will not be carried through is answered with.
+        answer: String,
+        /// Whether tools that run may still answer for themselves, now that they are stopped.
+        patient: bool,
+    },
 }
 
 /// Whether a call may run.
@@ -65,6 +72,8 @@ pub enum Verdict {
 pub enum Effect {
     /// Ask the model, with [`Turn::history`].
     CallModel,
+    /// Give up the request that is under way: nobody waits for its reply any more.
+    EndRequest,
     /// Decide whether a call may run.
     Authorize(ToolCall),
     /// Run a tool.
@@ -105,6 +114,14 @@ struct Slot {
     progress: Progress,
 }
 
+impl Slot {
+    fn answer(&mut self, answer: ToolAnswer, out: &mut Vec<Effect>) {
+        let told = Arc::new(answer.clone());
+        out.push(Effect::Record(Fact::Answered { call: self.call.clone(), answer: told }));
+        self.progress = Progress::Answered(answer);
+    }
+}
+
 #[derive(Debug)]
 enum Progress {
     Asked,
@@ -121,6 +138,8 @@ pub struct Turn {
     phase: Phase,
     limits: Limits,
     requests: u32,
+    /// Whether another prompt does not begin the count of requests anew.
+    counts_on: bool,
     /// The tool whose successful answer ends the turn, and what it was given.
     final_tool: Option<Box<str>>,
     /// Whether the model was reminded of the final tool in this turn.
@@ -144,6 +163,7 @@ impl Turn {
             phase: Phase::Idle,
             limits,
             requests: 0,
+            counts_on: false,
             final_tool: None,
             reminded: false,
             misfits: 0,
@@ -153,6 +173,13 @@ impl Turn {
     /// Names a tool whose successful answer ends the turn.
     pub fn ending_with(mut self, tool: Option<&str>) -> Self {
         self.final_tool = tool.map(Into::into);
+        self
+    }
+
+    /// Lets the limit on requests count for all prompts together, and not for each.
+    #[must_use]
+    pub fn counting_on(mut self, counts_on: bool) -> Self {
+        self.counts_on = counts_on;
         self
     }
 
@@ -171,7 +198,10 @@ impl Turn {
         match (&mut self.phase, input) {
             (_, Input::Mail(text)) => self.mail.push(text),
             (Phase::Idle, Input::Prompt(message)) => {
-                (self.requests, self.reminded, self.misfits) = (0, false, 0);
+                (self.reminded, self.misfits) = (false, 0);
+                if !self.counts_on {
+                    self.requests = 0;
+                }
                 self.say(message, out);
                 self.sample(out);
             }
@@ -197,6 +227,13 @@ impl Turn {
             (Phase::Ending(_), Input::Cancel) => self.finish(Outcome::Cancelled { in_tools: false }, out),
             (Phase::Tools(_), Input::Stop(outcome)) => self.stop_tools(outcome, out),
             (Phase::Sampling | Phase::Ending(_), Input::Stop(outcome)) => self.finish(outcome, out),
+            (Phase::Tools(_), Input::TimeUp { answer, patient }) => self.hurry_tools(&answer, patient, out),
+            (Phase::Sampling, Input::TimeUp { .. }) => out.extend([Effect::EndRequest, Effect::CallModel]),
+            // The answer is there, and those who are asked about it have had their time.
+            (Phase::Ending(outcome), Input::TimeUp { .. }) => {
+                let outcome = outcome.clone();
+                self.finish(outcome, out);
+            }
             // Late or foreign inputs change nothing. Listed, not wildcarded: whoever adds an input must place it.
             (
                 Phase::Idle,
@@ -207,6 +244,7 @@ impl Turn {
                 | Input::Ends
                 | Input::GoesOn(_)
                 | Input::Stop(_)
+                | Input::TimeUp { .. }
                 | Input::Cancel,
             )
             | (
@@ -336,13 +374,18 @@ impl Turn {
         let Some(slot) = slots.iter_mut().find(|slot| slot.call.id == answer.id && open(slot)) else {
             return;
         };
-        out.push(Effect::Record(Fact::Answered {
-            call: slot.call.clone(),
-            answer: Arc::new(answer.clone()),
-        }));
-        slot.progress = Progress::Answered(answer);
+        slot.answer(answer, out);
         if slots.iter().any(open) {
             return self.start_tools(out);
+        }
+        self.unless_open(out);
+    }
+
+    /// Goes on where every call has its answer.
+    fn unless_open(&mut self, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &self.phase else { return };
+        if slots.iter().any(|slot| !matches!(slot.progress, Progress::Answered(_))) {
+            return;
         }
         let structured = self.structured();
         self.misfits += u32::from(self.has_misfit());
@@ -406,6 +449,25 @@ impl Turn {
         }
         self.close_tools(Vec::new());
         self.finish(outcome, out);
+    }
+
+    /// Stops what runs and answers what has not begun. Impatient, it answers what runs, too.
+    fn hurry_tools(&mut self, answer: &str, patient: bool, out: &mut Vec<Effect>) {
+        let Phase::Tools(slots) = &mut self.phase else { return };
+        for slot in slots {
+            let runs = match slot.progress {
+                Progress::Answered(_) => continue,
+                Progress::Asked | Progress::Waiting { .. } => false,
+                Progress::Running { .. } => true,
+            };
+            if runs {
+                out.push(Effect::StopTool(slot.call.id.clone()));
+            }
+            if !runs || !patient {
+                slot.answer(ToolAnswer::error(slot.call.id.clone(), answer), out);
+            }
+        }
+        self.unless_open(out);
     }
 
     fn sample(&mut self, out: &mut Vec<Effect>) {

@@ -6,6 +6,7 @@
 pub mod anthropic;
 mod http;
 pub mod openai;
+mod paid;
 pub mod rehearsal;
 pub mod retry;
 mod secret;
@@ -21,6 +22,7 @@ use posse_core::message::{Message, Reply};
 
 use crate::tool::ToolSpec;
 
+pub use paid::{Paid, is_believable};
 pub use secret::Secret;
 
 /// One request to a model.

@@ -96,7 +96,11 @@ impl Purse {
 
     /// A purse for an agent that this one starts.
     pub fn child(&self, label: impl Into<Box<str>>, limits: Limits) -> Result<Self, Exhausted> {
-        let node = self.tree.ledger().open(self.node, label, limits, self.tree.now())?;
+        let mut ledger = self.tree.ledger();
+        let node = ledger.open(self.node, label, limits, self.tree.now())?;
+        // Its time begins with its first request: until then it may be waiting for a seat.
+        ledger.close(node, self.tree.now());
+        drop(ledger);
         Ok(Self { tree: Arc::clone(&self.tree), node })
     }
 
@@ -108,7 +112,9 @@ impl Purse {
     /// Asks for the agent's next request; what it needs is held from here on.
     pub fn ask(&self, ask: &Ask) -> Permit {
         let grant = self.tree.ledger().grant(self.node, ask, self.tree.now());
-        let within = |ms: Option<u64>| ms.map(Duration::from_millis);
+        // Where no time passes, none runs out.
+        let timed = !self.tree.watch.stands_still();
+        let within = |ms: Option<u64>| ms.filter(|_| timed).map(Duration::from_millis);
         match grant {
             Grant::Go { reservation, max_tokens, within_ms } => {
                 Permit::Go { held: self.hold(reservation), max_tokens, within: within(within_ms) }
@@ -130,6 +136,12 @@ impl Purse {
     /// The agent is done: what is kept for its hand-back is free again and its time stands still.
     pub fn close(&self) {
         self.tree.ledger().close(self.node, self.tree.now());
+    }
+
+    /// How long it may still work; nothing said is no limit.
+    pub fn time_for_work(&self) -> Option<Duration> {
+        let left = self.tree.ledger().work_ms(self.node, self.tree.now());
+        left.filter(|_| !self.tree.watch.stands_still()).map(Duration::from_millis)
     }
 
     /// What it and all below it spent.

@@ -6,6 +6,7 @@
 mod budget;
 mod calls;
 mod compact;
+mod deadline;
 mod display;
 mod driver;
 mod pool;
@@ -13,8 +14,10 @@ mod turning;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use posse_core::definition::Effort;
+use posse_core::delegation::ToolUses;
 use posse_core::event::{Delta, Fact, Outcome, What};
 use posse_core::failure::RetryPolicy;
 use posse_core::message::{Message, Reply, StopReason, ToolCall, Usage};
@@ -208,6 +211,12 @@ pub struct Run {
     planning: bool,
     /// The standing instructions of the conversation, which a summary must not lose.
     instructions: Vec<Instructions>,
+    /// How many messages it has of somebody else, at the beginning.
+    inherited: usize,
+    /// How long the model may be silent in one request.
+    patience: Option<Duration>,
+    /// The calls that were answered in this run.
+    answered: ToolUses,
 }
 
 impl Run {
@@ -220,7 +229,10 @@ impl Run {
         events: impl Into<Events>,
     ) -> Self {
         let events = events.into();
-        let turn = Turn::new(history, setup.limits).ending_with(setup.final_tool.as_deref());
+        let turn = Turn::new(history, setup.limits)
+            .ending_with(setup.final_tool.as_deref())
+            // What an agent hears of those it started belongs to its one task.
+            .counting_on(setup.agent.is_some());
         Self {
             setup,
             turn,
@@ -233,6 +245,9 @@ impl Run {
             known: None,
             planning: false,
             instructions: Vec::new(),
+            inherited: 0,
+            patience: None,
+            answered: ToolUses::default(),
         }
     }
 
@@ -266,6 +281,21 @@ impl Run {
         self.instructions = instructions;
     }
 
+    /// Ends a turn in which nothing is heard from the model for so long.
+    pub fn fail_when_silent(&mut self, patience: Duration) {
+        self.patience = Some(patience);
+    }
+
+    /// The calls that were answered in this run, and not in what it continues.
+    pub fn answered(&self) -> &ToolUses {
+        &self.answered
+    }
+
+    /// How long it may still work; nothing said is no limit.
+    pub fn time_for_work(&self) -> Option<Duration> {
+        self.setup.purse.time_for_work()
+    }
+
     /// Tells the model something with the next prompt.
     pub fn greet(&mut self, texts: Vec<String>) {
         self.setup.greeting.extend(texts);
@@ -289,6 +319,16 @@ impl Run {
     /// Everything said so far.
     pub fn history(&self) -> &[Message] {
         self.turn.history()
+    }
+
+    /// Says that so many messages at the beginning are not its own.
+    pub fn inherit(&mut self, messages: usize) {
+        self.inherited = messages;
+    }
+
+    /// Everything said in its own conversation.
+    pub fn own_history(&self) -> &[Message] {
+        self.history().get(self.inherited..).unwrap_or_default()
     }
 
     /// Tells the model of background work that has ended, each once, with its next request.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use clock::{Clock, Stopwatch};
-pub use env::Env;
+pub use env::{BadLimit, Env, LIMITS, LimitVariable};
 pub use ids::Ids;
 
 /// Whether this process may do anything on the machine.

@@ -29,7 +29,7 @@ pub struct Account {
     pub limits: Limits,
     /// What it and all below it spent.
     pub spent: Amount,
-    /// What it and all below it spent beyond what was reserved: a provider's doing, in no account.
+    /// What it and all below it spent beyond what was reserved: a provider's doing. It leaves less for what comes.
     pub overrun: Amount,
     /// Agents below it, ever.
     pub descendants: u32,
@@ -167,7 +167,7 @@ impl Ledger {
         Ok(self.set_aside(node, bound, now))
     }
 
-    /// A request came to its end. What it cost beyond what was reserved is in no account; it is returned, to be told.
+    /// A request came to its end. What it cost beyond what was reserved is counted apart, and returned, to be told.
     pub fn settle(&mut self, reservation: Reservation, actual: Amount) -> Amount {
         let Reservation { node, bound } = reservation;
         let (counted, overrun) = (actual.at_most(bound), actual.less(bound));
@@ -218,6 +218,11 @@ impl Ledger {
         }
         left.milliseconds = self.deadlines(node, now).hard.map(|(_, end)| end.saturating_sub(now));
         left
+    }
+
+    /// Milliseconds an account has left for work; what comes after is for handing over.
+    pub fn work_ms(&self, node: NodeId, now: u64) -> Option<u64> {
+        self.deadlines(node, now).soft.map(|soft| soft.saturating_sub(now))
     }
 
     /// An account.
@@ -322,7 +327,13 @@ impl Ledger {
             tokens: account.limits.tokens.unwrap_or(u64::MAX),
             microdollars: account.limits.microdollars.unwrap_or(u64::MAX),
         };
-        limits.less(account.spent).less(account.reserved.less(given_back))
+        let free = limits.less(account.spent).less(account.reserved.less(given_back));
+        // What a provider took beyond what it was allowed is gone, too; but what was put aside for a hand-back stays.
+        let (after, kept) = (free.less(account.overrun), free.at_most(given_back));
+        Amount {
+            tokens: after.tokens.max(kept.tokens),
+            microdollars: after.microdollars.max(kept.microdollars),
+        }
     }
 
     fn done(&mut self, node: NodeId) {

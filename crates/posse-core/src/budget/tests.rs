@@ -46,12 +46,23 @@ fn a_request_is_reserved_on_the_whole_path_or_nowhere() {
 }
 
 #[test]
-fn what_costs_more_than_reserved_is_told_and_not_counted() {
+fn what_costs_more_than_reserved_is_told_and_counted_apart() {
     let mut ledger = Ledger::new("main", tokens(100), 0);
     let held = ledger.reserve(Ledger::ROOT, amount(100, 5), 0).unwrap();
     assert_eq!(ledger.settle(held, amount(130, 4)), amount(30, 0));
     let account = ledger.account(Ledger::ROOT);
     assert_eq!((account.spent, account.overrun), (amount(100, 4), amount(30, 0)));
+}
+
+#[test]
+fn what_a_provider_takes_beyond_its_limit_leaves_less_for_work_and_the_hand_back_whole() {
+    let mut ledger = Ledger::new("main", tokens(100_000), 0);
+    let Grant::Go { reservation, .. } = ledger.grant(Ledger::ROOT, &ask(1_000, 4_000), 0) else {
+        panic!("there is enough");
+    };
+    assert_eq!(ledger.settle(reservation, amount(100_000, 0)), amount(95_000, 0));
+    assert!(matches!(ledger.plan(Ledger::ROOT, &ask(5_000, 4_000), 0), Plan::HandBack { .. }));
+    assert!(ledger.reserve(Ledger::ROOT, amount(1, 0), 0).is_err());
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl Ending {
             Outcome::Exhausted { which: Which::Tokens | Which::Dollars | Which::Descendants, limit } => {
                 Self::Partial(Limit::Tokens(*limit))
             }
+            Outcome::Stalled(time) => Self::Failed(Cause::Stalled(*time)),
             Outcome::Blocked(why) => Self::Failed(Cause::Blocked(why.clone())),
             Outcome::Stopped(why) => Self::Stopped(Stopper::Hook(why.clone())),
             Outcome::Failed(failure) if has_text && !background && leaves_work(failure) => {

@@ -41,6 +41,8 @@ fn input(step: &str) -> Input {
         "ends" => Input::Ends,
         "goon" => Input::GoesOn(rest.into()),
         "halt" => Input::Stop(Outcome::Stopped(rest.into())),
+        "late" => Input::TimeUp { answer: "late".into(), patient: true },
+        "over" => Input::TimeUp { answer: "late".into(), patient: false },
         "compact" => Input::Compacted(vec![Message::user("summary")]),
         other => panic!("unknown step {other}"),
     }
@@ -53,6 +55,7 @@ fn show(effect: &Effect) -> String {
         Effect::RunTool(call) => format!("run {}", call.id),
         Effect::StopTool(id) => format!("stop {id}"),
         Effect::MayEnd(text) => format!("may end {text:?}"),
+        Effect::EndRequest => "end request".into(),
         Effect::Record(Fact::Said(message)) => format!("said {}", message.text()),
         Effect::Record(Fact::Replied(_)) => "replied".into(),
         Effect::Record(Fact::Answered { call, answer }) => {
@@ -111,6 +114,38 @@ ends: finished \"bye\" None, stop"
     assert_eq!(ids, ["a", "b"]);
     // Mail joins the answers: to the API two user messages in a row are one.
     assert_eq!(turn.history().len(), 4);
+}
+
+#[test]
+fn when_time_is_up_work_ends_and_the_model_is_asked_once_more() {
+    let mut turn = fresh();
+    let script =
+        ["prompt hi", "late", "reply +a,b,c", "alone a", "alone b", "late", "answer a", "reply bye", "over"];
+    assert_eq!(
+        trace(&mut turn, &script),
+        "\
+prompt hi: said hi, model
+late: end request, model
+reply +a,b,c: replied, authorize a, authorize b, authorize c
+alone a: run a
+alone b: 
+late: stop a, answered b!, answered c!
+answer a: answered a, model
+reply bye: replied, may end \"bye\"
+over: finished \"bye\" None, stop"
+    );
+    let mut turn = fresh();
+    let script = ["prompt hi", "reply +a,b", "allow a", "late", "over", "answer a"];
+    assert_eq!(
+        trace(&mut turn, &script),
+        "\
+prompt hi: said hi, model
+reply +a,b: replied, authorize a, authorize b
+allow a: run a
+late: stop a, answered b!
+over: stop a, answered a!, model
+answer a: "
+    );
 }
 
 #[test]
@@ -316,6 +351,8 @@ const STEPS: &[&str] = &[
     "ends",
     "goon w",
     "halt h",
+    "late",
+    "over",
 ];
 
 proptest! {
@@ -351,7 +388,7 @@ proptest! {
                         prop_assert!(answers.values().all(|count| *count == 1), "{answers:?}");
                         prop_assert!(turn.is_idle());
                     }
-                    Effect::StopTool(_) | Effect::Record(_) | Effect::MayEnd(_) => {}
+                    Effect::StopTool(_) | Effect::Record(_) | Effect::MayEnd(_) | Effect::EndRequest => {}
                 }
             }
         }

@@ -54,6 +54,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
     catalog.check()?;
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
     let world = Arc::new(World { env, ..(**world).clone() });
+    start::check_limits(&world)?;
     let mut notes = start::check_tools(&request)?;
     let agent = main_agent(&catalog, start::agent(&request, &catalog, &mut notes))?.cloned();
     let model_name = model_name(&request, agent.as_ref(), &catalog);

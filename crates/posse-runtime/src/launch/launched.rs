@@ -189,12 +189,20 @@ pub async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<St
             limit => tokio::time::sleep(Duration::from_millis(limit)).await,
         }
     };
-    tokio::pin!(patience);
+    let time = run.time_for_work();
+    let out_of_time = async {
+        match time {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(patience, out_of_time);
     while cx.tasks.is_awaited(TaskKind::Agent) {
         tokio::select! {
             () = cx.tasks.changed() => {}
             () = stop.cancelled() => return None,
             () = &mut patience => return None,
+            () = &mut out_of_time => return None,
         }
         gather(&cx.tasks, stop).await;
         let mail = run.mail();

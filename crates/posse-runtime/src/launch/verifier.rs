@@ -80,6 +80,7 @@ impl Checker {
             | Outcome::OutOfTries(_)
             | Outcome::OutOfBudget(_)
             | Outcome::Exhausted { .. }
+            | Outcome::Stalled(_)
             | Outcome::Blocked(_)
             | Outcome::Stopped(_) => Err("no answer".into()),
         }

@@ -66,7 +66,8 @@ impl Http {
             Ok(Err(error)) => {
                 let kind = if error.is_builder() { FailureKind::Invalid } else { FailureKind::Connection };
                 let problem = if error.is_connect() { "cannot reach" } else { "no answer from" };
-                Err(Failure::new(kind, format!("{problem} {}: {}", host(url), innermost(&error))))
+                let text = format!("{problem} {}: {}", host(url), innermost(&error));
+                Err(Failure { unsent: error.is_connect(), ..Failure::new(kind, text) })
             }
             Err(_) => Err(silent(&host(url), stall)),
         }

@@ -68,7 +68,11 @@ fn a_child_spends_from_its_parent_and_never_its_last_word() {
 fn the_report_is_a_tree() {
     let main = purse(Limits { descendants: Some(3), ..Limits::default() });
     let reader = main.child("reader", tokens(5)).unwrap();
-    let _deeper = reader.child("deeper", Limits::default()).unwrap();
+    let deeper = reader.child("deeper", Limits::default()).unwrap();
+    for purse in [&reader, &deeper] {
+        // Asking begins its time.
+        purse.reserve(Amount { tokens: 1, microdollars: 0 }).unwrap().release();
+    }
     let writer = main.child("writer", Limits::default()).unwrap();
     assert!(main.child("too many", Limits::default()).is_err());
     writer.close();

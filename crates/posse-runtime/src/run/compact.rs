@@ -8,9 +8,10 @@ use posse_core::prompt;
 use posse_core::turn::Input;
 use tokio_util::sync::CancellationToken;
 
+use super::budget::Affordable;
 use super::{Ended, Event, Run};
 use crate::context;
-use crate::model::retry;
+use crate::model::retry::{self, NoReply};
 use crate::session::SessionError;
 
 /// Room that is kept free for the answer, in percent of the window.
@@ -82,13 +83,20 @@ impl Run {
             Some(last) if last.role == Role::User => last.blocks.push(ask),
             Some(_) | None => messages.push(Message { role: Role::User, blocks: vec![ask] }),
         }
-        let request = self.request(messages);
+        let affordable = match self.afford_aside(self.request(messages)) {
+            Ok(affordable) => affordable,
+            Err(lacking) => {
+                let note = format!("the conversation was not summarised: {lacking}");
+                self.show(Event { what: What::Delta(Delta::Note(note)), ids: Vec::new(), from: None });
+                return Ok(Compaction::Failed);
+            }
+        };
+        let Affordable { request, model, paid: _ } = affordable;
         let world = self.setup.world.clone();
-        let model = self.setup.model.clone();
         let watch = world.clock.start();
         let (policy, fallback) = (self.setup.retry, self.setup.fallback.clone());
         let mut quietly = |_| {};
-        let reply = retry::call_with_retries(
+        let call = retry::call_with_retries(
             &*model,
             &request,
             &policy,
@@ -96,8 +104,12 @@ impl Run {
             &world,
             &mut quietly,
             stop,
-        )
-        .await;
+        );
+        let time = [self.patience, self.time_for_work()].into_iter().flatten().min();
+        let reply = match time {
+            Some(time) => tokio::time::timeout(time, call).await.unwrap_or(Err(NoReply::Cancelled)),
+            None => call.await,
+        };
         self.api_ms += watch.elapsed_ms();
         let Ok(reply) = reply else { return Ok(Compaction::Failed) };
         self.spend(&reply.model, &reply.usage);
@@ -107,6 +119,7 @@ impl Run {
         }
         let before = self.context_tokens;
         self.context_tokens = 0;
+        self.inherited = 0;
         // The standing instructions stood at the beginning, which is gone.
         let opening = self.setup.opening.as_deref().map(|opening| Block::Text(opening.to_owned()));
         let blocks = opening.into_iter().chain([Block::Text(prompt::continued(&summary))]).collect();

@@ -2,25 +2,27 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
 use posse_core::failure::{Failure, FailureKind};
 use posse_core::hooks::Merged;
 use posse_core::hooks::occasion::ToolUse;
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, Usage};
-use posse_core::price::Price;
 use posse_core::turn::{Effect, Input, Verdict};
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::budget::Affordable;
 use super::calls::Aftermath;
 use super::compact::Compaction;
+use super::deadline::{self, Due};
 use super::{Ended, Event, Run};
 use crate::authority::Authorized;
-use crate::model::Request;
 use crate::model::retry::{self, NoReply};
-use crate::purse::Held;
+use crate::model::{Request, is_believable};
 use crate::session::SessionError;
 
 /// What a finished piece of work feeds the machine.
@@ -28,6 +30,10 @@ pub(super) enum Done {
     Model(Result<Reply, NoReply>, u64),
     Judged(Box<str>, Box<Authorized>),
     Tool(ToolAnswer, Aftermath),
+    /// Nothing was heard from the model for so long.
+    Silent(Duration, u64),
+    /// There was nothing left to try the request again with.
+    Broke(u64),
     /// What hooks said of the answers of one reply.
     Batch(Box<Merged>),
     /// What hooks said of the end.
@@ -65,8 +71,12 @@ pub(super) struct Flight {
     pub(super) batch: Vec<(ToolUse, Value)>,
     /// How often hooks sent the answer back in a row.
     pub(super) sent_back: u32,
-    /// What is held for the request under way.
-    pub(super) held: Option<Held>,
+    /// When time is up.
+    pub(super) due: Option<Due>,
+    /// What the request under way reads and writes at most, in tokens.
+    pub(super) at_most: Option<u64>,
+    /// Whether it was up while something was at work.
+    pub(super) late: bool,
     /// How the turn ends with the reply that is awaited, if it is the last.
     pub(super) last: Option<Outcome>,
     /// What was said so far, for the calls of one reply that have to know it: a thousand of them share it.
@@ -88,7 +98,9 @@ impl Flight {
             compacted: false,
             batch: Vec::new(),
             sent_back: 0,
-            held: None,
+            due: None,
+            at_most: None,
+            late: false,
             last: None,
             conversation: None,
         }
@@ -122,6 +134,9 @@ impl Run {
                     cancelled = true;
                     flight.inputs.push_back(Input::Cancel);
                 }
+                stage = Due::passed(&mut flight.due), if flight.due.is_some() => {
+                    self.time_is_up(stage, &mut flight);
+                }
                 Some(done) = flight.work.join_next_with_id() => {
                     let done = flight.settle(done);
                     self.finished(done, &mut flight, &stop).await?;
@@ -151,13 +166,17 @@ impl Run {
         for effect in effects {
             match effect {
                 Effect::CallModel => {
-                    if self.is_nearly_full() && !flight.compacted {
+                    if self.is_nearly_full() && !flight.compacted && !flight.late {
                         flight.compacted = true;
                         self.compact(Trigger::Auto, None, stop).await?;
                     }
                     if !self.show_batch(flight, stop) {
                         self.ask_model(flight, stop)?;
                     }
+                }
+                Effect::EndRequest => {
+                    flight.give_up();
+                    self.events.delta(Delta::Discarded);
                 }
                 Effect::Authorize(call) => self.authorize(call, flight, stop),
                 Effect::RunTool(call) => self.run_tool(call, flight, stop),
@@ -169,6 +188,9 @@ impl Run {
                 Effect::MayEnd(text) => self.may_end(text, flight, stop),
                 Effect::Record(fact) => {
                     flight.note(&fact);
+                    if let Fact::Answered { call, .. } = &fact {
+                        self.answered.add(&call.name);
+                    }
                     self.record(fact)?;
                 }
                 Effect::Stop => {}
@@ -182,14 +204,16 @@ impl Run {
         flight: &mut Flight,
         stop: &CancellationToken,
     ) -> Result<(), SessionError> {
-        let Some(request) = self.afford(flight)? else { return Ok(()) };
-        let (model, world, policy) = (self.setup.model.clone(), self.setup.world.clone(), self.setup.retry);
+        let Some(Affordable { request, model, paid }) = self.afford(flight)? else { return Ok(()) };
+        let (world, policy, patience) = (self.setup.world.clone(), self.setup.retry, self.patience);
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
         let owed = crashed("the request crashed; this is a bug in posse");
         let display = self.display();
         flight.start(owed, async move {
             let watch = world.clock.start();
+            let heard = Notify::new();
             let mut on = |delta: Delta| {
+                heard.notify_one();
                 if display.is_some() && matches!(delta, Delta::Text(_)) {
                     return;
                 }
@@ -197,8 +221,13 @@ impl Run {
             };
             on(Delta::Requesting);
             let fallback = fallback.as_deref();
-            let reply =
-                retry::call_with_retries(&*model, &request, &policy, fallback, &world, &mut on, &stop).await;
+            let call = retry::call_with_retries(&*model, &request, &policy, fallback, &world, &mut on, &stop);
+            let Some(reply) = deadline::unless_silent(call, &heard, patience).await else {
+                return Done::Silent(patience.unwrap_or_default(), watch.elapsed_ms());
+            };
+            if reply.is_err() && paid.is_some_and(|paid| paid.is_broke()) {
+                return Done::Broke(watch.elapsed_ms());
+            }
             if let (Some(display), Ok(reply)) = (&display, &reply) {
                 display.show(reply, &events, &stop).await;
             }
@@ -251,8 +280,10 @@ impl Run {
                 flight.inputs.push_back(Input::Verdict { call, verdict });
                 flight.inputs.extend(stop.map(Input::Stop));
             }
-            Done::Tool(answer, aftermath) => {
-                flight.stops.remove(&answer.id);
+            Done::Tool(mut answer, aftermath) => {
+                if flight.stops.remove(&answer.id).is_none() && flight.late {
+                    deadline::explain(&mut answer);
+                }
                 self.pay();
                 // Mail first: it goes out with the request that this answer may set off.
                 flight.inputs.extend(self.notices());
@@ -262,6 +293,17 @@ impl Run {
             }
             Done::Batch(merged) => self.batch_shown(*merged, flight, stop)?,
             Done::MayEnd(merged) => self.end_judged(*merged, flight),
+            Done::Silent(time, took) => {
+                self.api_ms += took;
+                flight.inputs.push_back(Input::Stop(Outcome::Stalled(time)));
+            }
+            Done::Broke(took) => {
+                self.api_ms += took;
+                match flight.last.take() {
+                    Some(outcome) => flight.inputs.push_back(Input::Stop(outcome)),
+                    None => self.ask_model(flight, stop)?,
+                }
+            }
             Done::Model(reply, took) => self.replied(reply, took, flight, stop).await?,
         }
         Ok(())
@@ -278,11 +320,12 @@ impl Run {
         flight.conversation = None;
         match reply {
             Ok(reply) => {
-                if let Some(held) = flight.held.take() {
-                    held.settle(&reply.usage, &Price::of(&reply.model));
+                // An empty reply leaves no message: what is said next joins the last, which would count as known.
+                if !reply.blocks.is_empty() {
+                    let said = reply.usage.context() + reply.usage.output;
+                    let tokens = if is_believable(&reply) { Some(said) } else { flight.at_most };
+                    self.known = tokens.map(|tokens| (self.turn.history().len() + 1, tokens));
                 }
-                self.known =
-                    Some((self.turn.history().len() + 1, reply.usage.context() + reply.usage.output));
                 self.spend(&reply.model, &reply.usage);
                 self.context_tokens = reply.usage.context() + reply.usage.output;
                 flight.usage += reply.usage;
@@ -297,9 +340,6 @@ impl Run {
             // The machine is told to cancel by whoever cancelled; there is nothing to add.
             Err(NoReply::Cancelled) => {}
             Err(NoReply::Failed(failure)) => {
-                if let Some(held) = flight.held.take() {
-                    held.release();
-                }
                 if failure.kind == FailureKind::TooLong && !flight.compacted && self.turn.history().len() > 1
                 {
                     flight.compacted = true;
@@ -326,6 +366,12 @@ impl Flight {
     pub(super) fn start(&mut self, owed: Done, work: impl Future<Output = Done> + Send + 'static) {
         let handle = self.work.spawn(work);
         self.owed.insert(handle.id(), owed);
+    }
+
+    /// Ends everything that is under way; nothing of it is waited for.
+    pub(super) fn give_up(&mut self) {
+        self.work = JoinSet::new();
+        self.owed.clear();
     }
 
     /// What was said up to the reply whose calls are running.

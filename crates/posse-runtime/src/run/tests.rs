@@ -22,6 +22,7 @@ use crate::tool::{AnyTool, ToolOutput, ToolSpec};
 use crate::world::{Clock, Ids};
 
 mod offered;
+mod time;
 
 fn world() -> Arc<World> {
     Arc::new(World {

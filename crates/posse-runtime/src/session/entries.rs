@@ -82,6 +82,7 @@ impl EntryWriter {
             | Outcome::OutOfTries(_)
             | Outcome::OutOfBudget(_)
             | Outcome::Exhausted { .. }
+            | Outcome::Stalled(_)
             | Outcome::Failed(_) => "failed",
         };
         let stamp = world.clock.stamp();

@@ -195,6 +195,7 @@ fn epilogue(ended: &Ended, world: &World, style: Style, terminal: &mut Terminal)
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
         | TurnOutcome::Exhausted { .. }
+        | TurnOutcome::Stalled(_)
         | TurnOutcome::Blocked(_)
         | TurnOutcome::Stopped(_) => {
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());

@@ -396,6 +396,7 @@ async fn as_text(
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
         | TurnOutcome::Exhausted { .. }
+        | TurnOutcome::Stalled(_)
         | TurnOutcome::Failed(_) => Ok(Outcome::Problems),
     }
 }
@@ -417,6 +418,9 @@ pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Failure> {
             Some(Failure::new(format!("Reached the limit of the budget ({})", which.amount(*limit))))
         }
         TurnOutcome::OutOfBudget(limit) => Some(Failure::new(format!("Reached maximum budget (${limit})"))),
+        TurnOutcome::Stalled(time) => {
+            Some(Failure::new(format!("Nothing came from the model for {} s", time.as_secs())))
+        }
         TurnOutcome::Failed(failure) => Some(super::model_failure(failure)),
     }
 }

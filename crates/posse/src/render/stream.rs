@@ -376,6 +376,9 @@ impl Stream {
             Outcome::OutOfBudget(limit) => {
                 line["errors"] = json!([format!("Reached maximum budget (${limit})")])
             }
+            Outcome::Stalled(time) => {
+                line["errors"] = json!([format!("Nothing came from the model for {} s", time.as_secs())]);
+            }
             Outcome::Cancelled { .. } => line["errors"] = json!(["Request was aborted."]),
             Outcome::Blocked(why) => line["result"] = json!(why),
             Outcome::Stopped(why) => {
@@ -424,6 +427,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
         Outcome::OutOfTries(_) => ("error_max_structured_output_retries", true, "structured_output_retries"),
         Outcome::Exhausted { .. } => ("error_max_budget_usd", true, "budget_exhausted"),
         Outcome::OutOfBudget(_) => ("error_max_budget_usd", true, "budget_exhausted"),
+        Outcome::Stalled(_) => ("error_during_execution", true, "stalled"),
         Outcome::Blocked(_) => ("success", false, "blocked_by_hook"),
         Outcome::Stopped(_) => ("success", false, "hook_stopped"),
         Outcome::Cancelled { in_tools: true } => ("error_during_execution", true, "aborted_tools"),

@@ -130,6 +130,7 @@ impl Transcript {
                 | Outcome::OutOfTries(_)
                 | Outcome::OutOfBudget(_)
                 | Outcome::Exhausted { .. }
+                | Outcome::Stalled(_)
                 | Outcome::Failed(_) => self.end_text(),
                 Outcome::Blocked(why) | Outcome::Stopped(why) => {
                     self.line(&self.style.hint(&plain(&format!("stopped by a hook: {why}"))))

@@ -2,11 +2,14 @@
 //! and what is left on disk.
 
 mod background;
+mod cache;
 mod foreground;
 mod forks;
 mod limits;
 mod resume;
 mod returning;
+mod spending;
+mod time;
 mod trees;
 
 use posse_testkit::server::{Answer, Gate, MessagesReply, Recorded};

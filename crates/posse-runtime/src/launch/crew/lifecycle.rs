@@ -277,7 +277,7 @@ impl Crew {
         let guard = EndsWith(Some(stop.clone()));
         caller.seat.rest();
         member.is_waited_for.store(true, Ordering::Relaxed);
-        let patience = self.patience();
+        let patience = self.waited_long();
         tokio::pin!(ended, patience);
         let left = tokio::select! {
             left = &mut ended => Some(left.ok()),
@@ -312,7 +312,7 @@ impl Crew {
     }
 
     /// Ends when an agent has been waited for long enough.
-    async fn patience(&self) {
+    async fn waited_long(&self) {
         if self.common.world.env.is_on("CLAUDE_AUTO_BACKGROUND_TASKS")
             && !self.common.catalog.policy.background_disabled
         {

@@ -14,6 +14,7 @@ use posse_core::event::Delta;
 use posse_core::failure::Failure;
 use posse_core::message::Reply;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::Member;
 use crate::model::{Model, Request};
@@ -31,7 +32,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Waits until it is this agent's turn. The first of its kind gets a client that tells the others when it is heard.
-    pub(super) async fn turn(&self, member: &Member, env: &Env) -> RunSetup {
+    pub(super) async fn turn(&self, member: &Member, env: &Env, stop: &CancellationToken) -> RunSetup {
         let mut setup = member.setup.clone();
         let patience = env.number("POSSE_CACHE_WAIT_MS").unwrap_or(PATIENCE_MS);
         if patience == 0 {
@@ -43,7 +44,10 @@ impl Pace {
             None => {
                 // The first may fail or be stopped: then its sender is gone, and the wait is over, too.
                 let wait = heard.wait_for(|heard| *heard);
-                let _ = tokio::time::timeout(Duration::from_millis(patience), wait).await;
+                tokio::select! {
+                    _ = tokio::time::timeout(Duration::from_millis(patience), wait) => {}
+                    () = stop.cancelled() => {}
+                }
             }
         }
         setup

@@ -14,6 +14,9 @@ use super::{Crew, Member, Standing};
 use crate::run::{Ended, Events, Mark, Run};
 use crate::tool::TaskKind;
 
+/// How long nothing may be heard of an agent, unless `CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS` says otherwise.
+const SILENCE_MS: u64 = 600_000;
+
 /// What an agent leaves.
 pub(super) struct Left {
     pub(super) ending: Ending,
@@ -45,16 +48,22 @@ impl Crew {
         events.delta(Delta::Task(TaskNews::Started { prompt, background, asked }));
         member.write_meta(job.background, None);
         let opened = member.open_transcript(self);
+        // What a fork has of its caller is not its own work.
+        let mut earlier = ToolUses::default();
         let (ending, said, run) = match opened {
             Err(error) => {
                 let cause = Cause::Start { step: "open its transcript", why: error.to_string() };
                 (Ending::Failed(cause), String::new(), None)
             }
             Ok((transcript, own)) => {
+                earlier = tool_uses(&own);
                 let base = member.base.iter().flat_map(|base| base.iter().cloned());
                 let history: Vec<Message> = base.chain(own).collect();
-                let setup = self.pace.turn(&member, &self.common.world.env).await;
+                let setup = self.pace.turn(&member, &self.common.world.env, &stop).await;
                 let mut run = Run::new(setup, history, member.cx.clone(), transcript, events.clone());
+                run.fail_when_silent(self.patience());
+                // What it has of its caller is not its own word.
+                run.inherit(member.base.as_ref().map_or(0, |base| base.len()));
                 let (ending, said) = self.drive(&mut run, &member, job.message, &stop, job.background).await;
                 (ending, said, Some(run))
             }
@@ -74,7 +83,7 @@ impl Crew {
             models_used: Vec::new(),
             usage,
             total_tokens: run.as_ref().map(Run::context_tokens).unwrap_or_default(),
-            tools: run.as_ref().map(|run| tool_uses(run.history())).unwrap_or_default(),
+            tools: run.as_ref().map(|run| together(earlier, run.answered())).unwrap_or_default(),
             duration: Duration::from_millis(watch.elapsed_ms()),
             can_continue: !member.one_shot,
             worktree,
@@ -94,6 +103,12 @@ impl Crew {
         }));
         member.seat.leave();
         Left { ending, facts, said }
+    }
+
+    /// How long an agent may be silent.
+    fn patience(&self) -> Duration {
+        let set = self.common.world.env.number("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS");
+        Duration::from_millis(set.unwrap_or(SILENCE_MS))
     }
 
     /// Turn after turn until nothing is left to hear: agents of its own, messages, a verdict that is due.
@@ -211,8 +226,16 @@ fn conclude(ended: &Ended, run: &Run, stop: &CancellationToken, background: bool
 
 /// The last text of the agent itself.
 fn last_words(run: &Run) -> String {
-    let spoken = run.history().iter().rev().filter(|message| message.role == Role::Assistant);
+    let spoken = run.own_history().iter().rev().filter(|message| message.role == Role::Assistant);
     spoken.map(Message::text).find(|text| !text.trim().is_empty()).unwrap_or_default()
+}
+
+/// What was done before and what was done now.
+fn together(mut earlier: ToolUses, now: &ToolUses) -> ToolUses {
+    for (name, times) in &now.by_name {
+        *earlier.by_name.entry(name.clone()).or_default() += times;
+    }
+    earlier
 }
 
 fn tool_uses(history: &[Message]) -> ToolUses {

@@ -36,6 +36,7 @@ pub(super) async fn run(
         | TurnOutcome::OutOfTries(_)
         | TurnOutcome::OutOfBudget(_)
         | TurnOutcome::Exhausted { .. }
+        | TurnOutcome::Stalled(_)
         | TurnOutcome::Failed(_) => Outcome::Problems,
     })
 }

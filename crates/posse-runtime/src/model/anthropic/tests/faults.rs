@@ -117,6 +117,7 @@ async fn refusals_keep_status_wait_and_words() {
         status: Some(429),
         message: "429 Too Many Requests: slow down".into(),
         retry_after: Some(Duration::from_secs(7)),
+        unsent: false,
     };
     assert_eq!(failure_of(busy).await, want);
     let overloaded = failure_of(Answer::error(529, "overloaded_error", "Overloaded")).await;
