@@ -94,5 +94,5 @@ impl Drop for Paid {
 
 /// Whether what a provider says an answer came to can be true: nothing is read or said for no tokens.
 pub fn is_believable(reply: &Reply) -> bool {
-    reply.usage.context() > 0 && (reply.usage.output > 0 || reply.blocks.is_empty())
+    reply.usage.context() > 0 && reply.usage.output > 0
 }

@@ -12,27 +12,27 @@ use super::super::*;
 
 /// What may be used up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    pub tokens: Option<u64>,
-    pub microdollars: Option<u64>,
-    pub descendants: Option<u64>,
-    pub turns: Option<u64>,
+pub(super) struct Limits {
+    pub(super) tokens: Option<u64>,
+    pub(super) microdollars: Option<u64>,
+    pub(super) descendants: Option<u64>,
+    pub(super) turns: Option<u64>,
 }
 
 /// A kind of agent.
 #[derive(Clone, Debug)]
-pub struct Kind {
-    pub name: String,
-    pub model: &'static str,
-    pub background: bool,
-    pub limits: Limits,
+pub(super) struct Kind {
+    pub(super) name: String,
+    pub(super) model: &'static str,
+    pub(super) background: bool,
+    pub(super) limits: Limits,
 }
 
 /// Numbers that a seed decides (SplitMix64).
-pub struct Chance(u64);
+pub(super) struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ 0xA076_1D64_78BD_642F)
     }
 
@@ -44,16 +44,16 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    pub fn one_in(&mut self, count: u64) -> bool {
+    pub(super) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
     /// A number of a range, one time in so many.
-    pub fn maybe(&mut self, one_in: u64, from: u64, to: u64) -> Option<u64> {
+    pub(super) fn maybe(&mut self, one_in: u64, from: u64, to: u64) -> Option<u64> {
         self.one_in(one_in).then(|| from + self.below(to - from + 1))
     }
 }
@@ -99,7 +99,7 @@ impl Node {
 }
 
 /// The model.
-pub struct Adversary {
+pub(super) struct Adversary {
     chance: Chance,
     kinds: Vec<Kind>,
     nodes: HashMap<String, Node>,
@@ -107,13 +107,13 @@ pub struct Adversary {
     paths: HashMap<String, String>,
     /// Agents by the calls that started them.
     calls: HashMap<String, String>,
-    pub wrong: Vec<String>,
+    pub(super) wrong: Vec<String>,
 }
 
 const ROOT: &str = "0";
 
 impl Adversary {
-    pub fn new(seed: u64, root: Limits, kinds: Vec<Kind>) -> Self {
+    pub(super) fn new(seed: u64, root: Limits, kinds: Vec<Kind>) -> Self {
         let node = Node { limits: root, ..Node::default() };
         Self {
             chance: Chance::new(seed ^ 0xFEED),
@@ -125,7 +125,7 @@ impl Adversary {
         }
     }
 
-    pub fn answer(&mut self, request: &Recorded) -> Answer {
+    pub(super) fn answer(&mut self, request: &Recorded) -> Answer {
         let path = self.whose(request);
         self.check_reports(request, &path);
         self.check_turns(request, &path);
@@ -197,7 +197,7 @@ impl Adversary {
     }
 
     /// Called at the end: what the main agent leaves, and whether it ran out of something.
-    pub fn check_main(&mut self, out: bool, words: &str) {
+    pub(super) fn check_main(&mut self, out: bool, words: &str) {
         let root = &self.nodes[ROOT];
         if out && !root.may_leave().contains(&words) {
             self.wrong.push(format!("the main agent leaves {words:?} of {:?}", root.said));
