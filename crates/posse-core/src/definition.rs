@@ -7,7 +7,7 @@ mod fields;
 mod json;
 mod markdown;
 mod tool_list;
-mod values;
+pub(crate) mod values;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

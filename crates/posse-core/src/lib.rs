@@ -31,6 +31,7 @@ pub mod prompt;
 pub mod registry;
 pub mod settings;
 pub mod shell;
+pub mod skill;
 pub mod spec;
 pub mod suggest;
 pub mod text;

@@ -86,7 +86,7 @@ pub(super) fn color(node: &Node, problems: &mut Problems) -> Option<Color> {
     None
 }
 
-pub(super) fn model(node: &Node, problems: &mut Problems) -> ModelChoice {
+pub(crate) fn model(node: &Node, problems: &mut Problems) -> ModelChoice {
     let Some(name) = node.as_text() else {
         if !matches!(node.value, Value::Null) {
             problems.push(invalid(FieldId::Model, node, node.kind()));
@@ -135,7 +135,7 @@ fn odd_model(node: &Node, name: &str, oddity: Oddity) -> Problem {
     }
 }
 
-pub(super) fn effort(node: &Node, problems: &mut Problems) -> Option<Effort> {
+pub(crate) fn effort(node: &Node, problems: &mut Problems) -> Option<Effort> {
     let word = match &node.value {
         Value::Null => return None,
         Value::Number(number) => match number.parse() {
