@@ -113,6 +113,7 @@ rules! {
     NoTools "no-tools" Note "The agent has no tools at all, as written.";
     EmptyPool "empty-pool" Error "The tool list resolves to nothing: the agent cannot be started.";
     UnknownSpawnTarget "unknown-spawn-target" Warning "The agent may spawn an agent that does not exist.";
+    UnknownSkill "unknown-skill" Warning "The agent starts with a skill that does not exist, or that only people may use.";
     SpawnCycle "spawn-cycle" Warning "Agents can spawn each other in a circle.";
     // The set of files.
     DuplicateName "duplicate-name" Warning "Two files of one folder define the same agent; the first path wins.";

@@ -25,7 +25,7 @@ pub use fields::{
     SKILL_FIELDS, SkillField, SkillFieldId, find as find_skill_field, meant_by as meant_by_skill_field,
     row as skill_field_row, vocabulary as skill_vocabulary,
 };
-pub use listing::{Budget, DEFAULT_BUDGET, MAX_DESCRIPTION, listing};
+pub use listing::{Budget, DEFAULT_BUDGET, MAX_DESCRIPTION, description, listing};
 pub use pieces::{Piece, mentions, pieces};
 pub use read::{Naming, parse};
 pub use registry::{ShadowedSkill, SkillFindings, SkillLookup, SkillRegistry};

@@ -7,6 +7,7 @@
 mod guard;
 mod judge;
 mod listen;
+mod permit;
 mod real;
 mod save;
 mod territory;
@@ -142,6 +143,11 @@ impl Authority {
                 Arc::new(hides) as Filter
             })
         })
+    }
+
+    /// Whether anybody but the administrator can allow something.
+    pub fn takes_leave(&self) -> bool {
+        !self.lock().managed_only
     }
 
     /// Whether the mode that asks nothing may be switched to.

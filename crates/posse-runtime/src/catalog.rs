@@ -8,9 +8,9 @@ pub mod fix;
 mod layout;
 mod parallel;
 mod plugins;
-mod read;
+pub(crate) mod read;
 mod settings;
-mod walk;
+pub(crate) mod walk;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ pub mod purse;
 pub mod run;
 pub mod sandbox;
 pub mod session;
+pub mod skills;
 pub mod tool;
 pub mod trust;
 pub mod worktree;

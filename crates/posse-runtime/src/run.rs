@@ -5,6 +5,7 @@
 
 mod budget;
 mod calls;
+mod commands;
 mod compact;
 mod deadline;
 mod display;
@@ -30,7 +31,8 @@ use crate::authority::Guard;
 use crate::model::{Model, SystemPart, Thinking};
 use crate::purse::Purse;
 use crate::session::{EntryIds, SessionError, Transcript};
-use crate::tool::{Task, ToolCx};
+use crate::tool::skills::Commands;
+use crate::tool::{Permit, Task, ToolCx};
 use crate::world::World;
 
 pub use compact::Compaction;
@@ -217,18 +219,23 @@ pub struct Run {
     patience: Option<Duration>,
     /// The calls that were answered in this run.
     answered: ToolUses,
+    /// Who understands what people type after a slash.
+    commands: Option<Arc<dyn Commands>>,
 }
 
 impl Run {
     /// A run that continues `history`, which is empty for a new one.
     pub fn new(
-        setup: RunSetup,
+        mut setup: RunSetup,
         history: Vec<Message>,
-        cx: ToolCx,
+        mut cx: ToolCx,
         transcript: Transcript,
         events: impl Into<Events>,
     ) -> Self {
         let events = events.into();
+        // What a tool asks for counts for the run's own calls, and who judges those judges for tools.
+        setup.guard.terms = cx.terms.clone();
+        cx.permit = Permit::of(setup.guard.clone());
         let turn = Turn::new(history, setup.limits)
             .ending_with(setup.final_tool.as_deref())
             // What an agent hears of those it started belongs to its one task.
@@ -248,7 +255,18 @@ impl Run {
             inherited: 0,
             patience: None,
             answered: ToolUses::default(),
+            commands: None,
         }
+    }
+
+    /// Lets somebody understand what people type after a slash.
+    pub fn understands(&mut self, commands: Arc<dyn Commands>) {
+        self.commands = Some(commands);
+    }
+
+    /// The model that answers now.
+    fn model_id(&self) -> Box<str> {
+        self.cx.terms.model().unwrap_or_else(|| self.setup.model_id.clone())
     }
 
     /// Whether the mode that asks nothing may be switched to.

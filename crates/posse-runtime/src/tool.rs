@@ -12,8 +12,11 @@ mod files;
 mod hidden;
 mod inbox;
 mod lenient;
+mod permit;
 mod schema;
+pub mod skills;
 mod tasks;
+mod terms;
 mod todos;
 
 use futures_util::future::BoxFuture;
@@ -28,8 +31,10 @@ pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};
 pub use hidden::{Filter, Hidden};
 pub use inbox::Inbox;
+pub use permit::{Judge, Permit};
 use schema::schema;
 pub use tasks::{Finished, Task, TaskKind, TaskState, TaskStatus, Tasks, Work};
+pub use terms::{Terms, TurnTerms};
 pub use todos::{Todo, TodoStatus, Todos};
 
 /// What the model is told of a tool.

@@ -10,6 +10,12 @@ pub const MAX_DESCRIPTION: usize = 1_536;
 /// A description shorter than this says nothing; names alone are better.
 const LEAST_DESCRIPTION: usize = 20;
 
+/// What the model is told of the tool that loads skills.
+pub fn description(listing: &str) -> String {
+    let list = if listing.is_empty() { "(none for now)" } else { listing };
+    format!("{}\n{list}", include_str!("skill-tool.md").trim_end())
+}
+
 /// How much may be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {

@@ -9,7 +9,7 @@ use posse_core::hooks::occasion::{DirectorySource, ToolUse};
 use posse_core::hooks::{HookEvent, Merged, Occasion};
 use posse_core::message::ToolCall;
 use posse_core::permission::{
-    Call, Decision, Folders, HookSays, Mode, Reason, Ruling, Situation, Update, decide, suggestions,
+    Call, Decision, Folders, HookSays, Mode, Reason, RuleSet, Ruling, Situation, Update, decide, suggestions,
 };
 use posse_core::tools::{Capability, Limit};
 use posse_core::turn::Verdict;
@@ -20,6 +20,7 @@ use super::{Authority, Claim, RealPaths, RunHooks, Territory};
 use crate::ask::{Desk, PermissionAnswer, PermissionAsk, SharedMode, Suggestion};
 use crate::hooks::Judge;
 use crate::sandbox::Sandbox;
+use crate::tool::TurnTerms;
 
 /// Judges the calls of one run.
 #[derive(Clone)]
@@ -49,6 +50,8 @@ pub struct Guard {
     /// The sandbox of commands, if the settings take running in it for a yes. A command that runs outside of it is judged
     /// like any other.
     pub contained: Option<Arc<Sandbox>>,
+    /// What a skill asked for until the turn ends.
+    pub terms: TurnTerms,
 }
 
 /// What came of a call, with everything else that must happen because of it.
@@ -93,6 +96,7 @@ impl Guard {
             writable: Vec::new(),
             home: None,
             contained: None,
+            terms: TurnTerms::default(),
         }
     }
 
@@ -181,7 +185,7 @@ impl Guard {
         with: impl FnOnce(&Call<'_>, &Situation<'_>) -> T,
     ) -> T {
         let call = Call::new(&case.call.name, &case.input);
-        let rules = self.authority.rules();
+        let rules = self.rules(call.tool);
         let folders = self.folders(case.cwd);
         let none: &[Limit] = &[];
         let limits = self.capability.grant(call.tool).map_or(none, |grant| &grant.limits);
@@ -195,6 +199,16 @@ impl Guard {
             contained: self.is_contained(&call),
         };
         with(&call, &situation)
+    }
+
+    /// The session's rules, with what skills allow besides: only where others than the administrator may allow anything.
+    fn rules(&self, tool: &str) -> Arc<RuleSet> {
+        let rules = self.authority.rules();
+        let mut more = if self.authority.takes_leave() { self.terms.rules() } else { Vec::new() };
+        if tool == "Skill" {
+            more.extend(self.terms.standing().iter().cloned());
+        }
+        if more.is_empty() { rules } else { Arc::new(rules.with(more)) }
     }
 
     fn is_contained(&self, call: &Call<'_>) -> bool {

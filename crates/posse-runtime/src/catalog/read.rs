@@ -12,7 +12,7 @@ use posse_core::diagnostic::{Diagnostic, Problem, Rule};
 pub(super) const MAX_FILE: u64 = 1024 * 1024;
 
 /// A file's text, with a warning if it was not all UTF-8; or why there is none.
-pub(super) fn text(path: &Path) -> Result<(String, Option<Problem>), Problem> {
+pub(crate) fn text(path: &Path) -> Result<(String, Option<Problem>), Problem> {
     // Opening a FIFO for reading would wait for a writer; this does not, and costs regular files nothing.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();

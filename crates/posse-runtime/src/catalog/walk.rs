@@ -18,18 +18,18 @@ const MAX_DEPTH: usize = 64;
 
 /// What lies below a folder.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// The files, sorted by path.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// What was passed over.
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Which names count.
-pub(super) type Wanted = fn(&str) -> bool;
+pub(crate) type Wanted = fn(&str) -> bool;
 
 /// Names of agent files: lower-case `.md` only.
-pub(super) fn is_markdown(name: &str) -> bool {
+pub(crate) fn is_markdown(name: &str) -> bool {
     name.ends_with(".md")
 }
 
@@ -39,7 +39,7 @@ pub(super) fn is_markdown_any_case(name: &str) -> bool {
 }
 
 /// Finds the files below `root`, or `root` itself if it is a file. A folder that does not exist holds nothing.
-pub(super) fn files(root: &Path, wanted: Wanted) -> Found {
+pub(crate) fn files(root: &Path, wanted: Wanted) -> Found {
     let mut found = Found::default();
     let metadata = match fs::metadata(root) {
         Ok(metadata) => metadata,

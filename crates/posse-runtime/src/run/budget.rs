@@ -98,7 +98,7 @@ impl Run {
 
     /// The dearest of the models that may answer.
     fn price(&self) -> Price {
-        let own = Price::of(&self.setup.model_id);
+        let own = Price::of(&self.model_id());
         self.setup.fallback.as_deref().map_or(own, |other| own.or(Price::of(other)))
     }
 }

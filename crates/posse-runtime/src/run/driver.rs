@@ -238,7 +238,7 @@ impl Run {
 
     pub(super) fn request(&self, messages: Vec<Message>) -> Request {
         Request {
-            model: self.setup.model_id.clone(),
+            model: self.model_id(),
             system: self.setup.system.clone(),
             tools: self.setup.tools.specs(),
             tools_off: false,
@@ -246,7 +246,7 @@ impl Run {
             messages,
             max_tokens: self.setup.max_tokens,
             thinking: self.setup.thinking,
-            effort: self.setup.effort,
+            effort: self.cx.terms.effort().or(self.setup.effort),
             session: self.setup.session.clone(),
             raw_events: self.setup.raw_events,
             agent: self.setup.agent.clone(),
@@ -287,6 +287,7 @@ impl Run {
                 self.pay();
                 // Mail first: it goes out with the request that this answer may set off.
                 flight.inputs.extend(self.notices());
+                flight.inputs.extend(self.skill_news(false).map(|text| Input::Mail(super::reminder(&text))));
                 self.tell(aftermath.mail, aftermath.notes, flight);
                 flight.inputs.push_back(Input::Answered(answer));
                 flight.inputs.extend(aftermath.stop.map(Input::Stop));

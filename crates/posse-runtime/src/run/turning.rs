@@ -25,6 +25,7 @@ impl Run {
     ) -> (Message, Option<String>) {
         let hooks = self.setup.guard.hooks.clone();
         hooks.begin_prompt(&self.setup.world.ids.uuid());
+        self.cx.terms.begin_turn();
         let mut context = std::mem::take(&mut self.setup.greeting);
         // What one agent writes to another is no prompt of the user.
         if self.setup.agent.is_none() && hooks.hears(HookEvent::UserPromptSubmit) {
@@ -42,6 +43,10 @@ impl Run {
             }
             context.extend(merged.context);
         }
+        if let Err(why) = self.expand(&mut message, &mut context, stop).await {
+            return (message, Some(why));
+        }
+        context.extend(self.skill_news(true));
         if let Some(reminder) = self.about_planning() {
             // Answers to calls come first, whatever else is said.
             let answers =

@@ -14,6 +14,7 @@ pub mod plan_mode;
 mod read;
 mod search;
 pub mod send_message;
+pub mod skill;
 pub mod task_list;
 mod task_output;
 mod task_stop;

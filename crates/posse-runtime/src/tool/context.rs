@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::message::Message;
 use tokio_util::sync::CancellationToken;
 
-use super::{FileState, Hidden, Inbox, Tasks, Todos};
+use super::{FileState, Hidden, Inbox, Permit, Tasks, Todos, TurnTerms};
 use crate::sandbox::Sandbox;
 use crate::world::{Env, World};
 
@@ -41,6 +41,10 @@ pub struct ToolCx {
     pub hidden: Hidden,
     /// What others have written to it.
     pub inbox: Inbox,
+    /// Whom to ask before doing what is another tool's.
+    pub permit: Permit,
+    /// What a skill asked for until the turn ends.
+    pub terms: TurnTerms,
     /// What was said so far, for tools that hand it on.
     pub conversation: Option<Arc<[Message]>>,
 }
@@ -63,6 +67,8 @@ impl ToolCx {
             agent: Arc::from(""),
             hidden: Hidden::default(),
             inbox: Inbox::default(),
+            permit: Permit::default(),
+            terms: TurnTerms::default(),
             conversation: None,
         }
     }

@@ -57,6 +57,13 @@ impl FileState {
         }
     }
 
+    /// The files the run knows, in order.
+    pub fn known(&self) -> Vec<PathBuf> {
+        let mut known: Vec<PathBuf> = self.lock().keys().cloned().collect();
+        known.sort();
+        known
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Version>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,253 @@
+//! The skills and commands of a session: where they lie, what they say when they are used, and when they have changed.
+//!
+//! A [`Shelf`] looks at the disk again whenever somebody is about to use it, so that an edited skill counts at once.
+//! What a text asks for is done in the name of the run that reads it: commands as Bash calls, files as Read calls,
+//! through the same judge. Nothing here decides what is allowed.
+
+mod expand;
+mod find;
+mod typed;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use posse_core::definition::AgentDefinition;
+use posse_core::diagnostic::{Diagnostic, Problem, Rule as Lint};
+use posse_core::model::Names;
+use posse_core::origin::Origin;
+use posse_core::permission::{Behavior, Rule, RuleSource};
+use posse_core::skill::{self, Budget, SkillDefinition, SkillRegistry};
+
+use crate::catalog::Catalog;
+use crate::tool::skills::{Fork, Loaded, Skills};
+use crate::tool::{Terms, ToolCx};
+use crate::world::World;
+
+pub use find::{Places, PluginSkills};
+pub use typed::Typist;
+
+/// Who does a skill that forks, where it does not say.
+const USUAL_AGENT: &str = "general-purpose";
+
+/// What a session makes of skills.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// The session's id.
+    pub session: Box<str>,
+    /// The project's folder.
+    pub project: PathBuf,
+    /// The home folder.
+    pub home: Option<PathBuf>,
+    /// Whether the project's own files may allow anything.
+    pub is_trusted: bool,
+    /// Whether a person is there to go on talking to.
+    pub is_conversation: bool,
+    /// What models are called on the wire; without it every model is the session's.
+    pub names: Option<Names>,
+    /// How much the model is told of skills.
+    pub budget: Budget,
+    /// Which setting keeps skills from running commands, if one does.
+    pub commands_off: Option<String>,
+}
+
+impl Circumstances {
+    /// The circumstances of a session under these settings.
+    pub fn of(catalog: &Catalog, world: &World, session: &str, window: u64) -> Self {
+        let off = |file: &&posse_core::settings::SettingsFile| {
+            let root = file.root.as_ref();
+            root.and_then(|root| root.get("disableSkillShellExecution")?.as_bool()) == Some(true)
+        };
+        let commands_off = catalog.settings_files.iter().find(off);
+        Self {
+            session: session.into(),
+            project: catalog.layout.cwd.clone(),
+            home: world.env.home().map(Path::to_owned),
+            is_trusted: catalog.trust.trusted,
+            is_conversation: false,
+            names: Some(catalog.policy.model_names.clone()),
+            budget: budget(world.env.number("SLASH_COMMAND_TOOL_CHAR_BUDGET"), window),
+            commands_off: commands_off.map(|file| file.file.display().to_string()),
+        }
+    }
+}
+
+/// How much the model is told: as the environment says, else a hundredth of its window, four characters to a token.
+fn budget(set: Option<u64>, window: u64) -> Budget {
+    let characters = set.unwrap_or(window.saturating_mul(4) / 100);
+    let characters = usize::try_from(characters).ok().filter(|characters| *characters > 0);
+    Budget { characters: characters.unwrap_or(skill::DEFAULT_BUDGET), ..Budget::default() }
+}
+
+/// All skills of a session.
+#[derive(Debug)]
+pub struct Shelf {
+    places: Places,
+    circumstances: Circumstances,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    registry: Arc<SkillRegistry>,
+    seal: find::Seal,
+}
+
+impl Shelf {
+    /// Looks at all places.
+    pub fn open(places: Places, circumstances: Circumstances) -> Arc<Self> {
+        let seal = places.seal();
+        let registry = Arc::new(places.read());
+        Arc::new(Self { places, circumstances, state: Mutex::new(State { registry, seal }) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The skills as they were when somebody looked last.
+    pub fn registry(&self) -> Arc<SkillRegistry> {
+        Arc::clone(&self.lock().registry)
+    }
+
+    /// Looks again; reads only if something has changed.
+    pub fn look(&self) -> Arc<SkillRegistry> {
+        let seal = self.places.seal();
+        if self.lock().seal != seal {
+            let registry = Arc::new(self.places.read());
+            *self.lock() = State { registry, seal };
+        }
+        self.registry()
+    }
+
+    /// Whether there is anything for a model.
+    pub fn has_any_for_models(&self) -> bool {
+        self.registry().active.iter().any(SkillDefinition::is_for_models)
+    }
+
+    /// What a model is told of the skills there are, one line each, for one that knows these files.
+    pub fn listing(&self, known: &[PathBuf]) -> String {
+        let registry = self.registry();
+        let project = &self.circumstances.project;
+        let seen = |skill: &SkillDefinition| {
+            let mut below = known.iter().filter_map(|path| path.strip_prefix(project).ok());
+            below.any(|path| skill.is_about(&path.to_string_lossy()))
+        };
+        skill::listing(&registry.for_models(seen), self.circumstances.budget)
+    }
+
+    /// What a model is told of the tool that loads skills.
+    pub fn description(&self) -> String {
+        skill::description(&self.listing(&[]))
+    }
+
+    /// Rules for using skills that give no leave for anything: loading a text needs nobody's yes.
+    pub fn harmless(&self) -> Vec<Rule> {
+        let registry = self.registry();
+        let source = self.rule_source("a skill that allows nothing");
+        let is_plain = |skill: &&SkillDefinition| {
+            skill.is_for_models() && skill.grants_nothing() && !skill.name.contains(['*', '(', ')'])
+        };
+        let rule = |skill: &SkillDefinition| {
+            Rule::parse(Behavior::Allow, &format!("Skill({})", skill.name), &source)
+        };
+        registry.active.iter().filter(is_plain).map(rule).collect()
+    }
+
+    fn rule_source(&self, label: &str) -> Arc<RuleSource> {
+        let Circumstances { project, home, .. } = &self.circumstances;
+        Arc::new(RuleSource {
+            label: label.into(),
+            base: project.clone(),
+            cwd: project.clone(),
+            home: home.clone(),
+        })
+    }
+
+    fn grants(&self, skill: &SkillDefinition) -> Vec<Rule> {
+        let source = self.rule_source(&format!("{} {}", skill.kind.word(), skill.name));
+        let texts = skill.grants(self.circumstances.is_trusted);
+        texts.iter().map(|text| Rule::parse(Behavior::Allow, text, &source)).collect()
+    }
+
+    /// A skill with everything in its text, for whoever uses it with these arguments.
+    pub async fn use_skill(&self, skill: &SkillDefinition, arguments: &str, cx: &ToolCx) -> Loaded {
+        let rules = self.grants(skill);
+        let text = expand::Expansion { shelf: self, skill, rules: &rules, cx }.text(arguments).await;
+        let model = skill.model.name();
+        let wire = self.circumstances.names.as_ref().zip(model).map(|(names, model)| names.wire_id(model));
+        let fork = skill.forks.then(|| Fork {
+            agent: skill.agent.clone().unwrap_or_else(|| USUAL_AGENT.into()),
+            background: skill.background.unwrap_or(self.circumstances.is_conversation && cx.agent.is_empty()),
+            model: model.filter(|_| self.circumstances.names.is_some()).map(Into::into),
+        });
+        let terms = Terms { rules, model: wire, effort: skill.effort };
+        Loaded { name: skill.name.clone(), text, terms, fork }
+    }
+
+    /// The texts of the skills that an agent starts with, and what to say of those that it does not get.
+    pub async fn preload(&self, names: &[Box<str>], cx: &ToolCx) -> (Vec<String>, Vec<String>) {
+        let registry = self.look();
+        let (mut texts, mut missing) = (Vec::new(), Vec::new());
+        for name in names {
+            match registry.preload(name) {
+                Ok(skill) => texts.push(self.use_skill(skill, "", cx).await.text),
+                Err(why) => missing.push(why),
+            }
+        }
+        (texts, missing)
+    }
+}
+
+impl Skills for Shelf {
+    fn load<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+        cx: &'a ToolCx,
+    ) -> BoxFuture<'a, Result<Loaded, String>> {
+        Box::pin(async move {
+            let registry = self.look();
+            // Exactly this name: it is the one that was judged.
+            let name = name.trim_start_matches('/');
+            let Some(skill) = registry.get(name) else { return Err(unknown(name, &registry)) };
+            if !skill.is_for_models() {
+                return Err(format!(
+                    "The skill {name} is for the user only, who can type /{name} (disable-model-invocation)."
+                ));
+            }
+            Ok(self.use_skill(skill, arguments, cx).await)
+        })
+    }
+}
+
+/// What a model reads that names a skill which is not there.
+fn unknown(name: &str, registry: &SkillRegistry) -> String {
+    use posse_core::skill::SkillLookup;
+    let close = match registry.lookup(name) {
+        SkillLookup::Found(skill) => Some(&*skill.name),
+        SkillLookup::Ambiguous(names) => names.first().copied(),
+        SkillLookup::Unknown(close) => close,
+    };
+    let close = close.filter(|close| registry.get(close).is_some_and(SkillDefinition::is_for_models));
+    match close {
+        Some(close) => format!("There is no skill called {name:?}. Did you mean {close:?}?"),
+        None => format!("There is no skill called {name:?}."),
+    }
+}
+
+/// What is wrong with the skills that agents start with.
+pub fn check(agents: &[AgentDefinition], registry: &SkillRegistry) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for agent in agents.iter().filter(|agent| agent.source.origin != Origin::BuiltIn) {
+        let span = agent.places.value(posse_core::definition::FieldId::Skills).unwrap_or_default();
+        for (_, said) in registry.missing(agent.skills.iter().map(|name| &**name)) {
+            let problem = Problem::at(Lint::UnknownSkill, span, said);
+            found.push(agent.report(problem.hint("`posse skills` lists those there are")));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! What a skill asks for until the turn ends: leave for some tools, another model, more effort.
+//!
+//! Kept by the run's tools and read by whoever judges its calls and makes its requests. Knows nothing of who may ask
+//! for it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_core::definition::Effort;
+use posse_core::permission::Rule;
+
+/// What holds until the turn ends.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// Rules that allow.
+    pub rules: Vec<Rule>,
+    /// The id of the model that answers.
+    pub model: Option<Box<str>>,
+    /// How hard it thinks.
+    pub effort: Option<Effort>,
+}
+
+/// The terms of a run. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct TurnTerms {
+    turn: Arc<Mutex<Terms>>,
+    /// Rules that hold for the whole session: what needs nobody's leave because it gives none.
+    standing: Arc<Mutex<Arc<[Rule]>>>,
+}
+
+impl TurnTerms {
+    fn lock(&self) -> MutexGuard<'_, Terms> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For another run: what holds for the session is shared, what holds for a turn is its own.
+    pub fn child(&self) -> Self {
+        Self { turn: Arc::default(), standing: Arc::clone(&self.standing) }
+    }
+
+    /// The same with more rules, which nobody else gets.
+    pub fn with(&self, rules: &[Rule]) -> Self {
+        let mut terms = self.lock().clone();
+        terms.rules.extend(rules.iter().cloned());
+        Self { turn: Arc::new(Mutex::new(terms)), standing: Arc::clone(&self.standing) }
+    }
+
+    /// Another turn begins: nothing is left of the last one's.
+    pub fn begin_turn(&self) {
+        *self.lock() = Terms::default();
+    }
+
+    /// From now on until the turn ends. What was asked for before stays, where this does not say otherwise.
+    pub fn add(&self, terms: Terms) {
+        let Terms { rules, model, effort } = terms;
+        let mut now = self.lock();
+        now.rules.extend(rules);
+        now.model = model.or(now.model.take());
+        now.effort = effort.or(now.effort);
+    }
+
+    /// Rules for the whole session, instead of those from before.
+    pub fn stand(&self, rules: Vec<Rule>) {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = rules.into();
+    }
+
+    /// The rules of the turn.
+    pub fn rules(&self) -> Vec<Rule> {
+        self.lock().rules.clone()
+    }
+
+    /// The rules of the session.
+    pub fn standing(&self) -> Arc<[Rule]> {
+        Arc::clone(&self.standing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The model that answers, if it is not the run's.
+    pub fn model(&self) -> Option<Box<str>> {
+        self.lock().model.clone()
+    }
+
+    /// How hard it thinks, if not as the run says.
+    pub fn effort(&self) -> Option<Effort> {
+        self.lock().effort
+    }
+}
