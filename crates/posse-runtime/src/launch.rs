@@ -13,6 +13,7 @@ mod output;
 mod powers;
 mod provider;
 mod side;
+mod skills;
 mod start;
 mod tools;
 mod verifier;

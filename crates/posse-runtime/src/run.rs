@@ -27,6 +27,7 @@ use posse_core::prompt::Instructions;
 use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::ask::Desk;
 use crate::authority::Guard;
 use crate::model::{Model, SystemPart, Thinking};
 use crate::purse::Purse;
@@ -287,6 +288,12 @@ impl Run {
     /// Answers come from another model from now on.
     pub fn set_model(&mut self, model: Arc<dyn Model>, id: Box<str>, window: u64) {
         (self.setup.model, self.setup.model_id, self.setup.window) = (model, id, window);
+    }
+
+    /// What tools are given before the first turn, when nobody can be asked for anything yet.
+    pub fn unattended_context(&self) -> ToolCx {
+        let guard = Guard { desk: Desk::default(), ..self.setup.guard.clone() };
+        ToolCx { permit: Permit::of(guard), ..self.cx.clone() }
     }
 
     /// What the model read in its last request.

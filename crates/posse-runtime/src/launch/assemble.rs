@@ -38,7 +38,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
     let cx = ground.tool_context();
     let hooks = ground.run_hooks(session_hooks, &judge, &sender);
     let lodged = start::lodge(&mut ground, &crew, &hooks).await?;
-    let Ground { request, world, catalog, session, mode, gathered, memory, notes, .. } = ground;
+    let Ground { request, world, catalog, session, mode, gathered, shelf, memory, notes, .. } = ground;
     let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
     let guard = Guard {
         capability,
@@ -80,6 +80,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         session: &session.id,
         model: &model_id,
         tools: &tools,
+        skills: &shelf.registry(),
         mode: mode.current(),
         window,
         max_tokens,
@@ -104,6 +105,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         watching: JoinSet::new(),
         _confinement: confinement,
     };
+    launched.learn(&shelf, agent.as_ref()).await;
     launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
     Ok(launched)
@@ -127,6 +129,7 @@ struct Told<'a> {
     session: &'a str,
     model: &'a str,
     tools: &'a ToolPool,
+    skills: &'a posse_core::skill::SkillRegistry,
     mode: Mode,
     window: u64,
     max_tokens: u32,
@@ -144,6 +147,8 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
         agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
         plugins: catalog.plugins.iter().map(plugin).collect(),
         failed: catalog.registry.failed.iter().map(failed).collect(),
+        skills: told.skills.skills(),
+        slash_commands: told.skills.slash_commands(),
         key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),
         window: told.window,
         max_tokens: told.max_tokens,

@@ -41,8 +41,10 @@ use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::hooks::Hooks;
 use crate::run::{Events, RunSetup, ToolPool};
+use crate::skills::Shelf;
 use crate::tool::builtin::agent::Agent;
 use crate::tool::builtin::send_message::SendMessage;
+use crate::tool::builtin::skill::Skill;
 use crate::tool::builtin::worktree::{Way, WorktreeTool};
 use crate::tool::{AnyTool, ToolCx, ToolOutput};
 use crate::world::World;
@@ -52,6 +54,7 @@ pub(super) struct Common {
     pub(super) world: Arc<World>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) hooks: Hooks,
+    pub(super) skills: Arc<Shelf>,
     pub(super) desk: Desk,
     pub(super) events: Events,
     pub(super) session: Box<str>,
@@ -76,7 +79,7 @@ pub(super) struct Common {
 /// The agents of a session.
 pub(super) struct Crew {
     this: Weak<Self>,
-    common: Common,
+    pub(super) common: Common,
     seats: Seats,
     pace: Pace,
     pools: Mutex<Vec<KnownPool>>,
@@ -103,9 +106,9 @@ struct Members {
 }
 
 /// One agent, at work or not.
-struct Member {
+pub(super) struct Member {
     id: Box<str>,
-    kind: Box<str>,
+    pub(super) kind: Box<str>,
     name: Option<Box<str>>,
     description: String,
     /// The call it was first started by, and the agent that made it.
@@ -119,8 +122,8 @@ struct Member {
     capability: Capability,
     may_ask: bool,
     model: Box<str>,
-    setup: RunSetup,
-    cx: ToolCx,
+    pub(super) setup: RunSetup,
+    pub(super) cx: ToolCx,
     transcript: PathBuf,
     /// What stood before its own conversation, if it was forked.
     base: Option<Arc<[posse_core::message::Message]>>,
@@ -277,6 +280,10 @@ impl Crew {
             if capability.grant(way.name()).is_some() {
                 tools.push(Arc::new(WorktreeTool::new(self.clone(), way)));
             }
+        }
+        let skills = &self.common.skills;
+        if capability.grant(Skill::NAME).is_some() && skills.has_any_for_models() {
+            tools.push(Arc::new(Skill::new(skills.clone(), self.clone(), skills.description())));
         }
         tools
     }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::assemble::retry_policy;
 use super::opened::{Opened, open_session};
 use super::provider::{Provider, client, model_name, wire_id};
-use super::{LaunchError, LaunchRequest, StructuredOutput, crew, powers, side, start, tools, verifier};
+use super::{LaunchError, LaunchRequest, StructuredOutput, crew, powers, side, skills, start, tools, verifier};
 use crate::ask::SharedMode;
 use crate::authority::{Authority, RunHooks};
 use crate::catalog::Catalog;
@@ -45,6 +45,7 @@ pub(super) struct Ground {
     /// What the main agent remembers, if it does.
     pub(super) memory: Option<Memory>,
     pub(super) gathered: context::Context,
+    pub(super) shelf: Arc<crate::skills::Shelf>,
     pub(super) notes: Vec<String>,
 }
 
@@ -71,9 +72,9 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
     let memory = main_memory(agent.as_ref(), &catalog, &mut notes)?;
     let reader = agent.as_ref().filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
-    let gathered =
-        context::gather(&world, &catalog.layout, &request.catalog.add_dirs, &model_id, wanted(&request))
-            .await;
+    let shelf = skills::shelf(&world, &catalog, &request, &session.id, &model_name);
+    let dirs = &request.catalog.add_dirs;
+    let gathered = context::gather(&world, &catalog.layout, dirs, &model_id, wanted(&request)).await;
     Ok(Ground {
         request,
         world,
@@ -91,6 +92,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
         confinement,
         memory,
         gathered,
+        shelf,
         notes,
     })
 }
@@ -123,6 +125,7 @@ impl Ground {
             world: Arc::clone(&self.world),
             catalog: Arc::clone(catalog),
             hooks: hooks.clone(),
+            skills: Arc::clone(&self.shelf),
             desk: request.desk.clone(),
             events: sender.clone().into(),
             session: session.id.as_str().into(),

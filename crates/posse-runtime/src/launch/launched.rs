@@ -264,6 +264,10 @@ pub struct Facts {
     pub plugins: Vec<(String, String)>,
     /// Agents that could not be loaded: file and reason.
     pub failed: Vec<(String, String)>,
+    /// Names of the skills.
+    pub skills: Vec<String>,
+    /// What can be typed after a slash.
+    pub slash_commands: Vec<String>,
     /// Where the key comes from.
     pub key_source: &'static str,
     /// How many tokens the model can hold.

@@ -244,6 +244,7 @@ impl Crew {
             agent: id.into(),
             inbox: Inbox::default(),
             conversation: None,
+            terms: caller.cx.terms.child(),
             sandbox,
             ..caller.cx.clone()
         }

@@ -90,6 +90,8 @@ impl Crew {
         {
             message.blocks.insert(0, posse_core::message::Block::Text(handed_on(conversation)));
         }
+        let skills = self.preload(&spec.skills, &member).await;
+        message.blocks.extend(skills.into_iter().map(posse_core::message::Block::Text));
         if let Some(reminder) = &spec.critical_system_reminder {
             let text = format!("<system-reminder>\n{reminder}\n</system-reminder>");
             message.blocks.push(posse_core::message::Block::Text(text));
