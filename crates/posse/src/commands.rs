@@ -11,6 +11,7 @@ mod run;
 mod runs;
 mod sessions;
 mod signals;
+mod skills;
 mod talk;
 mod trust;
 mod worktrees;

@@ -50,7 +50,7 @@ fn read(args: &LintArgs, world: &World) -> Result<Catalog, Failure> {
 }
 
 fn print(catalog: &Catalog, args: &LintArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
-    let found = catalog.diagnostics();
+    let found = problems(catalog, args, world);
     match args.format {
         LintFormat::Json => json::print(&json::lint(&found, catalog), &mut terminal.out)?,
         LintFormat::Sarif => json::print(&sarif::log(&found, &world.cwd), &mut terminal.out)?,
@@ -68,6 +68,18 @@ fn print(catalog: &Catalog, args: &LintArgs, world: &World, terminal: &mut Termi
     let limit = if args.strict { Severity::Warning } else { Severity::Error };
     let failed = found.iter().any(|diagnostic| diagnostic.severity >= limit);
     Ok(if failed { Outcome::Problems } else { Outcome::Fine })
+}
+
+/// Everything that is wrong. Skills are looked at where everything is; single paths are agents and plugins.
+fn problems(catalog: &Catalog, args: &LintArgs, world: &World) -> Vec<Diagnostic> {
+    let mut found = catalog.diagnostics();
+    if args.paths.is_empty() {
+        let registry = super::skills::registry(catalog, world, &args.sources.options());
+        found.extend(posse_runtime::skills::check(&catalog.registry.active, &registry));
+        found.extend(registry.diagnostics);
+        found.sort_by(|a, b| (&a.file, a.location, a.rule).cmp(&(&b.file, b.location, b.rule)));
+    }
+    found
 }
 
 /// Writes the fixes, and says which. One file that cannot be mended does not keep the others from it.

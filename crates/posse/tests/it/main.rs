@@ -21,6 +21,7 @@ mod runs;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod shell_judgement;
+mod skills;
 mod talk;
 mod trust;
 mod usage;
