@@ -53,6 +53,11 @@ pub enum Command {
     ///
     /// Without a sub-command: list.
     Agents(AgentsArgs),
+    /// List the skills and commands there are, and show single ones
+    ///
+    /// A skill is a folder with a SKILL.md in .claude/skills, a command a file in .claude/commands. Without a
+    /// sub-command: list.
+    Skills(SkillsArgs),
     /// Check agent files and say what is wrong, where, and how to mend it
     ///
     /// Without a path, everything posse would load here is checked: project, user, plugins, settings and flags. With
@@ -242,10 +247,29 @@ pub enum AgentsCommand {
     Fields,
 }
 
+/// `posse skills`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct SkillsArgs {
+    #[command(subcommand)]
+    pub command: Option<SkillsCommand>,
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
+/// What to do with skills.
+#[derive(Debug, Subcommand)]
+pub enum SkillsCommand {
+    /// List skills and commands by source, with what is shadowed
+    List(ListArgs),
+    /// Show one as written: its fields, where it comes from, its text and its problems
+    Show(ShowArgs),
+}
+
 /// `posse agents list`.
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// Print JSON: active, shadowed (by what), failed (why)
+    /// Print JSON: active, shadowed (by what), what is wrong
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -255,7 +279,7 @@ pub struct ListArgs {
 /// `posse agents show`.
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    /// The agent; case, blanks, - and _ do not count if the name stays unique
+    /// Its name; case, blanks, - and _ do not count if the name stays unique
     pub name: String,
     /// Print JSON
     #[arg(long)]

@@ -33,6 +33,7 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
             Some(AgentsCommand::Show(show)) => agents::show(&show, world, terminal),
             Some(AgentsCommand::Fields) => agents::fields(terminal),
         },
+        Command::Skills(args) => skills::run(&args, world, terminal),
         Command::Lint(args) => lint::run(&args, world, terminal),
         Command::Explain(args) => explain::run(&args, world, terminal),
         Command::Demo(args) => demo::run(&args, world, terminal),

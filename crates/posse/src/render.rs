@@ -11,6 +11,7 @@ pub mod json;
 pub mod listing;
 pub mod runs;
 pub mod sarif;
+pub mod skills;
 pub mod stream;
 pub mod style;
 pub mod transcript;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Kind, SkillDefinition, SkillFieldId, fields};
 use crate::definition::values;
-use crate::diagnostic::{Diagnostic, Fix, Problem, Rule, Severity};
+use crate::diagnostic::{Diagnostic, Problem, Rule, Severity};
 use crate::frontmatter::{self, Header};
 use crate::hooks;
 use crate::model::ModelChoice;
@@ -71,8 +71,9 @@ pub fn parse(text: &str, source: &Source, naming: Naming<'_>) -> (SkillDefinitio
         let said = "no description: the first line of the text stands in for it";
         problems.push(Problem::whole(Rule::MissingDescription, said).severity(Severity::Note));
     }
-    let diagnostics = problems.into_iter().map(|problem| problem.located(&source.file, text)).collect();
-    (skill, diagnostics)
+    // Only files of agents are mended by `posse lint`: a fix that nobody applies is not offered.
+    let located = |problem: Problem| Problem { fix: None, ..problem }.located(&source.file, text);
+    (skill, problems.into_iter().map(located).collect())
 }
 
 /// Where the text behind a header without fields begins.
@@ -257,11 +258,7 @@ fn unknown_field(entry: &Entry) -> Problem {
     let said = format!("no field of a skill is called `{}`; it is ignored", entry.key);
     let problem = Problem::at(Rule::UnknownField, entry.key_span, said);
     match fields::meant_by(&entry.key) {
-        Some(field) => problem.hint(format!("did you mean `{}`?", field.name)).fix(Fix::likely(
-            format!("rename it to `{}`", field.name),
-            entry.key_span,
-            field.name,
-        )),
+        Some(field) => problem.hint(format!("did you mean `{}`?", field.name)),
         None => problem.severity(Severity::Note),
     }
 }

@@ -75,6 +75,11 @@ impl Run {
         Ok(())
     }
 
+    /// What a person types, looked at as a command.
+    pub fn typed(&self, text: &str) -> Typed {
+        self.commands.as_ref().map_or(Typed::Text, |commands| commands.understand(text))
+    }
+
     /// What the model is to be told of skills that came, went or changed.
     pub(super) fn skill_news(&self, look: bool) -> Option<String> {
         let commands = self.commands.as_ref().filter(|_| self.setup.agent.is_none())?;

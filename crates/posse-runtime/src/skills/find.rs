@@ -105,6 +105,11 @@ impl Places {
         places
     }
 
+    /// Only what plugins bring.
+    pub fn with_plugins(plugins: Vec<PluginSkills>) -> Self {
+        Self { plugins, ..Self::default() }
+    }
+
     fn pass_over(&mut self, home: &Home, catalog: &Catalog) {
         let by = catalog.settings.plugin_only_by.as_ref();
         let by = by.map(|by| by.file.display().to_string()).unwrap_or_default();

@@ -17,6 +17,7 @@ use posse_runtime::launch::{LaunchRequest, Launched, SessionChoice, launch, news
 use posse_runtime::run::{Ended, Run};
 use posse_runtime::session::SessionError;
 use posse_runtime::tool::TaskKind;
+use posse_runtime::tool::skills::Typed;
 use posse_runtime::trust;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
@@ -184,7 +185,11 @@ impl<'t> Talk<'t> {
                 }
                 return Ok(flow);
             }
-            Command::Help => self.console.say(&command::help())?,
+            Command::Help => {
+                let text = command::help(&self.launched.facts.slash_commands);
+                self.console.say(&text)?;
+            }
+            Command::Other { text, hint } => return self.skill(&text, &hint).await,
             Command::Cost => {
                 let text = cost(&self.launched.run);
                 self.console.say(&text)?;
@@ -194,6 +199,26 @@ impl<'t> Talk<'t> {
             Command::Clear => self.clear().await?,
             Command::Unknown(text) => self.console.say(&format!("{text}\n"))?,
             Command::Exit => return Ok(Flow::Ends),
+        }
+        Ok(Flow::GoesOn)
+    }
+
+    /// A skill that somebody typed, if it is one.
+    async fn skill(&mut self, text: &str, hint: &str) -> Result<Flow, Error> {
+        match self.launched.run.typed(text) {
+            Typed::Command(_) => {
+                let (ended, flow) = self.turn(Message::user(text)).await?;
+                if let TurnOutcome::Blocked(why) = &ended.outcome {
+                    self.console.say(&format!("{}\n", plain(why)))?;
+                }
+                return Ok(flow);
+            }
+            Typed::Refused(why) => self.console.say(&format!("{}\n", plain(&why)))?,
+            // What comes close to a skill is worth more than the usual hint.
+            Typed::Unknown(note) if note.contains("did you mean") => {
+                self.console.say(&format!("{}\n", plain(&note)))?;
+            }
+            Typed::Unknown(_) | Typed::Text => self.console.say(&format!("{hint}\n"))?,
         }
         Ok(Flow::GoesOn)
     }

@@ -1,6 +1,6 @@
 //! The tables in the docs are those of the program. To bring them up to date: `POSSE_WRITE_DOCS=1 cargo xtask test -- docs`.
 
-use posse::render::{config, fields, hooks};
+use posse::render::{config, fields, hooks, skills};
 
 #[test]
 fn the_tables_in_the_docs_are_current() {
@@ -10,6 +10,7 @@ fn the_tables_in_the_docs_are_current() {
         ("hooks.md", hooks::markdown()),
         ("lint.md", fields::rules_markdown()),
         ("settings.md", config::markdown()),
+        ("skills.md", skills::markdown()),
     ] {
         let path = docs.join(page);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -469,3 +469,74 @@ fn skills_that_change_or_come_into_view_are_told_of_and_count_at_once() {
         "{end}"
     );
 }
+
+#[test]
+fn people_see_what_there_is_where_it_comes_from_and_what_is_wrong() {
+    let env = env();
+    skill(&env, "greet", "description: Says hello\nallowedTools: Read\n", "Hi $ARGUMENTS.");
+    skill(&env, "quiet", "description: For models\nuser-invocable: false\n", "Hm.");
+    env.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    env.write("project/.claude/skills/greet/SKILL.md", "Another greeting.\n");
+    env.write("project/.claude/commands/team/check.md", "---\nallowed-tools: Bash\n---\nCheck it.\n");
+    env.write("plugin/.claude-plugin/plugin.json", "{\"name\": \"kit\"}");
+    env.write("plugin/skills/build/SKILL.md", "---\ndescription: Builds in ${CLAUDE_PLUGIN_ROOT}\n---\nb\n");
+    let plugin = env.path("plugin");
+    let plugin = plugin.to_str().expect("a path");
+    let text = env.posse(&["skills", "--plugin-dir", plugin]).success();
+    for part in [
+        "User (2)",
+        "/greet       Says hello",
+        "/quiet       models only · For models",
+        "Project (1) .claude/commands",
+        "/team:check  Check it.",
+        "/kit:build",
+        "Shadowed (1)",
+        "project, .claude/skills/greet/SKILL.md",
+        "4 skills, 1 shadowed, 1 warning",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    let listed = json(&env.posse(&["skills", "list", "--json", "--plugin-dir", plugin]).success());
+    assert_eq!(pluck(&listed["active"], "/name"), "greet kit:build quiet team:check");
+    assert_eq!(pluck(&listed["active"], "/source/origin"), "user plugin user project");
+    assert_eq!(pluck(&listed["shadowed"], "/name"), "greet");
+    let shown = env.posse(&["skills", "show", "Greet"]).success();
+    assert!(shown.contains("Hi $ARGUMENTS.") && shown.contains("did you mean `allowed-tools`?"), "{shown}");
+    let shown = env.posse(&["skills", "show", "check"]);
+    assert!(shown.code == Some(2) && shown.stderr.contains("there is no skill called `check`"), "{shown:?}");
+    let shown = env.posse(&["skills", "show", "team:check"]).success();
+    assert!(shown.contains("Bash (do not count: the folder is not trusted)"), "{shown}");
+    let none = env.posse(&["skills", "--bare"]).success();
+    assert!(none.starts_with("0 skills"), "{none}");
+}
+
+#[test]
+fn at_a_terminal_a_skill_is_typed_and_its_commands_are_asked_about() {
+    let mut env = env();
+    env.set("TERM", "dumb");
+    env.write("project/script.yaml", "- say: Understood.\n");
+    skill(&env, "make", "description: d\n", "Made: !`touch made.txt`");
+    skill(&env, "quiet", "description: d\nuser-invocable: false\n", "Hm.");
+    let mut pty = env.at_terminal(&["--model", "rehearsal:script.yaml"]);
+    pty.expect("> ");
+    pty.send("/mkae\n");
+    pty.expect("did you mean /make?");
+    pty.expect("> ");
+    pty.send("/quiet\n");
+    pty.expect("/quiet cannot be typed");
+    pty.expect("> ");
+    pty.send("/help\n");
+    pty.expect("/make");
+    pty.expect("> ");
+    pty.send("/make\n");
+    pty.expect("touch made.txt");
+    pty.expect("told to the agent)");
+    pty.expect("? ");
+    pty.send("y\n");
+    pty.expect("Understood.");
+    pty.expect("> ");
+    pty.send("/exit\n");
+    let (code, shown) = pty.end();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(env.path("project/made.txt").exists(), "{shown}");
+}

@@ -21,6 +21,8 @@ pub(super) enum Command {
     Model(Option<String>),
     /// End.
     Exit,
+    /// None of these; perhaps a skill. The whole line, and what to say if it is none.
+    Other { text: String, hint: String },
     /// It looks like a command and is none; what to say about it.
     Unknown(String),
     /// Nothing was typed.
@@ -64,9 +66,10 @@ impl Command {
                 let close = posse_core::suggest::closest(name, COMMANDS.map(|(name, _, _)| name));
                 let hint = close
                     .map_or_else(|| "/help lists them".to_owned(), |close| format!("did you mean /{close}?"));
-                Self::Unknown(format!(
+                let hint = format!(
                     "There is no command /{name}; {hint}. To say it to the agent, put a space before it."
-                ))
+                );
+                Self::Other { text: text.trim().to_owned(), hint }
             }
         }
     }
@@ -82,12 +85,19 @@ fn mode(name: &str) -> Command {
     }
 }
 
-/// The answer to `/help`.
-pub(super) fn help() -> String {
+/// The answer to `/help`, with the skills there are.
+pub(super) fn help(skills: &[String]) -> String {
     let mut text =
         String::from("\nType what you want the agent to do. A line that ends in \\ goes on in the next.\n");
     for (name, argument, what) in COMMANDS {
         text.push_str(&format!("  {:18} {what}\n", format!("/{name} {argument}")));
+    }
+    if !skills.is_empty() {
+        let names: Vec<String> = skills.iter().map(|name| format!("/{name}")).collect();
+        text.push_str(&format!(
+            "Skills and commands, which `posse skills` describes: {}\n",
+            names.join(", ")
+        ));
     }
     text.push_str("Ctrl-C interrupts the agent; twice ends posse.\n");
     text
