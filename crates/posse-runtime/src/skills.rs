@@ -66,17 +66,35 @@ impl Circumstances {
             is_trusted: catalog.trust.trusted,
             is_conversation: false,
             names: Some(catalog.policy.model_names.clone()),
-            budget: budget(world.env.number("SLASH_COMMAND_TOOL_CHAR_BUDGET"), window),
+            budget: budget(catalog, world.env.number("SLASH_COMMAND_TOOL_CHAR_BUDGET"), window),
             commands_off: commands_off.map(|file| file.file.display().to_string()),
         }
     }
 }
 
-/// How much the model is told: as the environment says, else a hundredth of its window, four characters to a token.
-fn budget(set: Option<u64>, window: u64) -> Budget {
-    let characters = set.unwrap_or(window.saturating_mul(4) / 100);
-    let characters = usize::try_from(characters).ok().filter(|characters| *characters > 0);
-    Budget { characters: characters.unwrap_or(skill::DEFAULT_BUDGET), ..Budget::default() }
+/// How much the model is told: as the environment says, else as settings say.
+fn budget(catalog: &Catalog, set: Option<u64>, window: u64) -> Budget {
+    let said = |key: &str| {
+        let mut files = catalog.settings_files.iter().rev();
+        files.find_map(|file| file.root.as_ref()?.get(key)?.scalar_text())
+    };
+    let usual = Budget::default();
+    let description = said("skillListingMaxDescChars").and_then(|number| number.parse().ok());
+    let fraction = said("skillListingBudgetFraction").and_then(|number| number.parse().ok());
+    Budget {
+        characters: share(set, fraction, window),
+        description: description.filter(|most| *most > 0).unwrap_or(usual.description),
+    }
+}
+
+/// A number of characters, or a share of a window, four characters to a token. Nothing is no answer.
+fn share(set: Option<u64>, fraction: Option<f64>, window: u64) -> usize {
+    let fraction = fraction.filter(|fraction| *fraction > 0.0 && *fraction <= 1.0).unwrap_or(0.01);
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    // Windows are far smaller than 2^52, and the share is between nothing and all of it.
+    let share = (window.saturating_mul(4) as f64 * fraction).round() as u64;
+    let characters = usize::try_from(set.unwrap_or(share)).ok();
+    characters.filter(|characters| *characters > 0).unwrap_or(skill::DEFAULT_BUDGET)
 }
 
 /// All skills of a session.

@@ -92,12 +92,12 @@ fn placeholder<'v>(
             .then(|| word(&name[..digits]))?
             .map(|value| (value, digits + 1, true));
     }
-    let fits = |known: &&Box<str>| {
-        name.strip_prefix(&***known).is_some_and(|behind| ends_word(behind) && !behind.starts_with('['))
+    let fits = |known: &str| {
+        name.strip_prefix(known).is_some_and(|behind| ends_word(behind) && !behind.starts_with('['))
     };
     // Of two names that fit the longer one is meant.
-    let named = values.names.iter().filter(fits).max_by_key(|known| known.len())?;
-    let place = values.names.iter().position(|known| known == named)?;
+    let named = values.names.iter().enumerate().filter(|(_, known)| fits(known));
+    let (place, named) = named.max_by_key(|(_, known)| known.len())?;
     Some((words.get(place)?, named.len() + 1, true))
 }
 

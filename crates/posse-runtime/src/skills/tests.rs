@@ -68,10 +68,15 @@ fn a_shelf_reads_again_only_what_has_changed() {
 
 #[test]
 fn the_budget_is_what_is_said_or_a_share_of_the_window() {
-    for (set, window, want) in
-        [(Some(500), 200_000, 500), (None, 200_000, 8_000), (Some(0), 200_000, 8_000), (None, 0, 8_000)]
-    {
-        assert_eq!(budget(set, window).characters, want, "{set:?} {window}");
+    for (set, fraction, window, want) in [
+        (Some(500), Some(0.5), 200_000, 500),
+        (None, None, 200_000, 8_000),
+        (None, Some(0.02), 200_000, 16_000),
+        (None, Some(7.0), 200_000, 8_000),
+        (Some(0), None, 200_000, 8_000),
+        (None, None, 0, 8_000),
+    ] {
+        assert_eq!(share(set, fraction, window), want, "{set:?} {fraction:?} {window}");
     }
 }
 

@@ -23,8 +23,12 @@ pub(super) fn run(args: &ExplainArgs, world: &World, terminal: &mut Terminal) ->
     };
     let spec = spec::resolve(agent, &parent, &call, &catalog.policy)
         .map_err(|error| cannot_start(&error.to_string()))?;
+    let skills = super::skills::registry(&catalog, world, &args.sources.options());
+    let missing = skills.missing(spec.skills.iter().map(|name| &**name));
     if args.json {
-        json::print(&json::spec(&spec, &parent), &mut terminal.out)?;
+        let mut value = json::spec(&spec, &parent);
+        value["skillsMissing"] = missing.iter().map(|(name, _)| *name).collect();
+        json::print(&value, &mut terminal.out)?;
     } else {
         let page = page::Page {
             spec: &spec,
@@ -33,6 +37,9 @@ pub(super) fn run(args: &ExplainArgs, world: &World, terminal: &mut Terminal) ->
             cwd: &world.cwd,
         };
         terminal.out.write_all(page.text().as_bytes())?;
+        for (_, why) in missing {
+            writeln!(terminal.out, "\n{why}")?;
+        }
     }
     Ok(Outcome::Fine)
 }

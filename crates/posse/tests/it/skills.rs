@@ -20,7 +20,7 @@ fn world(server: &FakeModel) -> TestEnv {
 }
 
 fn skill(env: &TestEnv, name: &str, header: &str, body: &str) {
-    env.write(&format!("home/.claude/skills/{name}/SKILL.md"), &format!("---\n{header}---\n{body}\n"));
+    env.write(&format!("home/.claude/skills/{name}/SKILL.md"), format!("---\n{header}---\n{body}\n"));
 }
 
 fn text(text: &str) -> Answer {
@@ -337,6 +337,8 @@ fn an_agent_starts_with_the_skills_it_names() {
     }
     let lint = env.posse(&["lint"]);
     assert!(lint.stdout.contains("unknown-skill") && lint.stdout.contains("smith.md:5"), "{lint:?}");
+    let explained = env.posse(&["explain", "smith"]).success();
+    assert!(explained.contains("there is no skill called `irn`"), "{explained}");
     // As main agent it starts with them too.
     ok(&env.posse(&["-p", "Go on.", "--agent", "smith"]));
     assert!(all(&last(&server)).contains("Strike in /"));
@@ -395,7 +397,7 @@ fn hooks_hear_of_a_command_before_it_counts() {
         json!({ "hooks": { "UserPromptExpansion": [{ "matcher": "mine", "hooks": [{
             "type": "command", "command": format!("cat > heard.json; echo not now >&2; exit {code}") }] }] } })
     };
-    env.write("home/.claude/settings.json", &hook(2).to_string());
+    env.write("home/.claude/settings.json", hook(2).to_string());
     let output = env.posse(&["-p", "/mine and more"]);
     assert!(server.requests().is_empty() && output.stderr.contains("not now"), "{output:?}");
     let heard = json(&std::fs::read_to_string(env.path("project/heard.json")).expect("heard"));
@@ -409,7 +411,7 @@ fn hooks_hear_of_a_command_before_it_counts() {
     ] {
         assert_eq!(heard[key], value, "{key}");
     }
-    env.write("home/.claude/settings.json", &hook(0).to_string());
+    env.write("home/.claude/settings.json", hook(0).to_string());
     ok(&env.posse(&["-p", "/mine and more"]));
     assert!(all(&last(&server)).contains("My text.\n\nARGUMENTS: and more"));
 }
