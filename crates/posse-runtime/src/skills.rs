@@ -47,6 +47,8 @@ pub struct Circumstances {
     pub names: Option<Names>,
     /// How much the model is told of skills.
     pub budget: Budget,
+    /// What rules deny of skills: names, or `group:*`.
+    pub denied: Vec<String>,
     /// Which setting keeps skills from running commands, if one does.
     pub commands_off: Option<String>,
 }
@@ -67,9 +69,16 @@ impl Circumstances {
             is_conversation: false,
             names: Some(catalog.policy.model_names.clone()),
             budget: budget(catalog, world.env.number("SLASH_COMMAND_TOOL_CHAR_BUDGET"), window),
+            denied: denied(catalog.policy.deny.iter().map(|rule| &*rule.text)),
             commands_off: commands_off.map(|file| file.file.display().to_string()),
         }
     }
+}
+
+/// What rules deny of skills.
+pub fn denied<'r>(rules: impl Iterator<Item = &'r str>) -> Vec<String> {
+    let inside = |rule: &'r str| rule.trim().strip_prefix("Skill(")?.strip_suffix(')').map(str::to_owned);
+    rules.filter_map(inside).collect()
 }
 
 /// How much the model is told: as the environment says, else as settings say.
@@ -146,12 +155,37 @@ impl Shelf {
     /// What a model is told of the skills there are, one line each, for one that knows these files.
     pub fn listing(&self, known: &[PathBuf]) -> String {
         let registry = self.registry();
-        let project = &self.circumstances.project;
         let seen = |skill: &SkillDefinition| {
-            let mut below = known.iter().filter_map(|path| path.strip_prefix(project).ok());
+            let base = self.base(skill);
+            // A run knows files by their own names, whatever links lead to them.
+            let real = base.canonicalize().unwrap_or(base);
+            let mut below = known.iter().filter_map(|path| path.strip_prefix(&real).ok());
             below.any(|path| skill.is_about(&path.to_string_lossy()))
         };
-        skill::listing(&registry.for_models(seen), self.circumstances.budget)
+        let mut offered = registry.for_models(seen);
+        offered.retain(|skill| !self.is_denied(&skill.name));
+        skill::listing(&offered, self.circumstances.budget)
+    }
+
+    /// Whether some skill is only told of when certain files are known.
+    pub fn depends_on_files(&self) -> bool {
+        self.registry().active.iter().any(|skill| !skill.paths.is_empty())
+    }
+
+    /// What the `paths` of a skill are relative to: the folder its `.claude` lies in, or the project.
+    fn base(&self, skill: &SkillDefinition) -> PathBuf {
+        let own = skill.source.root.ancestors().nth(2).filter(|_| skill.source.origin == Origin::Project);
+        own.unwrap_or(&self.circumstances.project).to_owned()
+    }
+
+    /// Whether a rule keeps a skill from being used: what cannot be used is not offered.
+    fn is_denied(&self, name: &str) -> bool {
+        self.circumstances.denied.iter().any(|denied| match denied.strip_suffix(":*") {
+            Some(group) => {
+                name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+            }
+            None => denied == name,
+        })
     }
 
     /// What a model is told of the tool that loads skills.

@@ -13,7 +13,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::assemble::retry_policy;
 use super::opened::{Opened, open_session};
 use super::provider::{Provider, client, model_name, wire_id};
-use super::{LaunchError, LaunchRequest, StructuredOutput, crew, powers, side, skills, start, tools, verifier};
+use super::{
+    LaunchError, LaunchRequest, StructuredOutput, crew, powers, side, skills, start, tools, verifier,
+};
 use crate::ask::SharedMode;
 use crate::authority::{Authority, RunHooks};
 use crate::catalog::Catalog;

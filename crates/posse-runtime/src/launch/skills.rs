@@ -5,12 +5,13 @@ use std::sync::Arc;
 use posse_core::definition::AgentDefinition;
 use posse_core::event::{Delta, What};
 use posse_core::price;
+use posse_core::tools::split_entries;
 
 use super::provider::Provider;
 use super::{LaunchRequest, Launched};
 use crate::catalog::Catalog;
 use crate::run::Event;
-use crate::skills::{Circumstances, Places, PluginSkills, Shelf, Typist};
+use crate::skills::{self, Circumstances, Places, PluginSkills, Shelf, Typist};
 use crate::tool::Permit;
 use crate::tool::builtin::skill::Skill;
 use crate::world::World;
@@ -26,6 +27,8 @@ pub(super) fn shelf(
     let plugins = catalog.plugins.iter().map(PluginSkills::usual).collect();
     let places = Places::of(catalog, world, &request.catalog, plugins);
     let mut circumstances = Circumstances::of(catalog, world, session, price::context_window(model));
+    let flags = request.disallowed_tools.iter().flat_map(|list| split_entries(list));
+    circumstances.denied.extend(skills::denied(flags.map(|(_, entry)| entry)));
     circumstances.is_conversation = request.desk.is_staffed();
     if !matches!(Provider::of(model), Provider::Anthropic) {
         // What is no provider of its own answers for every model.

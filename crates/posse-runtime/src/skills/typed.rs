@@ -111,6 +111,9 @@ impl Commands for Typist {
             self.shelf.look();
             cx.terms.stand(self.shelf.harmless());
         }
+        if !look && !self.shelf.depends_on_files() {
+            return None;
+        }
         let now = self.shelf.listing(&cx.files.known());
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *told, now.clone());

@@ -25,6 +25,10 @@ pub struct TurnTerms {
     turn: Arc<Mutex<Terms>>,
     /// Rules that hold for the whole session: what needs nobody's leave because it gives none.
     standing: Arc<Mutex<Arc<[Rule]>>>,
+    /// Rules that hold for as long as the run: of the skill it was started to follow.
+    own: Arc<[Rule]>,
+    /// Rules for the agent that is about to be started.
+    bequest: Arc<[Rule]>,
 }
 
 impl TurnTerms {
@@ -32,16 +36,22 @@ impl TurnTerms {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For another run: what holds for the session is shared, what holds for a turn is its own.
+    /// For another run: what holds for the session is shared, what holds for a turn is its own, and it gets what is left
+    /// to it.
     pub fn child(&self) -> Self {
-        Self { turn: Arc::default(), standing: Arc::clone(&self.standing) }
+        Self { standing: Arc::clone(&self.standing), own: Arc::clone(&self.bequest), ..Self::default() }
+    }
+
+    /// The same, with rules for the agent that is about to be started.
+    pub fn bequeathing(&self, rules: &[Rule]) -> Self {
+        Self { bequest: rules.into(), ..self.clone() }
     }
 
     /// The same with more rules, which nobody else gets.
     pub fn with(&self, rules: &[Rule]) -> Self {
         let mut terms = self.lock().clone();
         terms.rules.extend(rules.iter().cloned());
-        Self { turn: Arc::new(Mutex::new(terms)), standing: Arc::clone(&self.standing) }
+        Self { turn: Arc::new(Mutex::new(terms)), ..self.clone() }
     }
 
     /// Another turn begins: nothing is left of the last one's.
@@ -63,9 +73,9 @@ impl TurnTerms {
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = rules.into();
     }
 
-    /// The rules of the turn.
+    /// The rules of the turn and of the run.
     pub fn rules(&self) -> Vec<Rule> {
-        self.lock().rules.clone()
+        self.lock().rules.iter().chain(&*self.own).cloned().collect()
     }
 
     /// The rules of the session.

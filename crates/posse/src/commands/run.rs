@@ -15,6 +15,7 @@ use posse_core::permission::Mode;
 use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, converse, launch};
 use posse_runtime::run::Event;
 use posse_runtime::session::SessionError;
+use posse_runtime::tool::skills::Typed;
 use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
@@ -354,6 +355,10 @@ async fn as_text(
 ) -> CommandResult {
     let message = first_message(&launched, &prompt);
     let stop = CancellationToken::new();
+    // What is no command is said all the same; who typed it should know.
+    if let Typed::Unknown(note) = launched.run.typed(&prompt) {
+        writeln!(terminal.err, "posse: {note}")?;
+    }
     let mut transcript =
         Transcript::new(crate::render::style::Style { color: terminal.color }, terminal.width);
     say_first(&launched, terminal)?;

@@ -191,6 +191,8 @@ fn a_skill_that_allows_something_needs_a_yes_and_a_denied_one_is_not_loaded() {
         skill(&env, "x", header, "The text.");
         ok(&env.posse(&[&["-p", "go"], args].concat()));
         assert_eq!(all(&last(&server)).contains("The text."), loaded, "{header} {args:?}");
+        let is_denied = args.contains(&"--disallowedTools");
+        assert_eq!(offered(&last(&server)).expect("the tool").contains("- x: d"), !is_denied, "{args:?}");
     }
 }
 
@@ -305,6 +307,24 @@ fn a_skill_can_be_given_to_an_agent_of_its_own() {
 }
 
 #[test]
+fn what_a_skill_allows_holds_for_the_agent_that_follows_it() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, 0) => MessagesReply::new().tool("t1", "Skill", &json!({ "skill": "look" })).answer(),
+        (Some(_), 0) => {
+            MessagesReply::new().tool("b1", "Bash", &json!({ "command": "touch by-agent.txt" })).answer()
+        }
+        (None, 1) => {
+            MessagesReply::new().tool("t2", "Bash", &json!({ "command": "touch by-main.txt" })).answer()
+        }
+        _ => text("Done."),
+    });
+    let env = world(&server);
+    skill(&env, "look", "description: d\ncontext: fork\nallowed-tools: Bash(touch:*)\n", "Look.");
+    ok(&env.posse(&["-p", "go", "--allowedTools", "Skill"]));
+    assert!(env.path("project/by-agent.txt").exists() && !env.path("project/by-main.txt").exists());
+}
+
+#[test]
 fn an_agent_starts_with_the_skills_it_names() {
     let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
         (None, 0) => {
@@ -364,6 +384,8 @@ fn what_a_person_types_becomes_the_text_of_the_command() {
     }
     assert!(!said.contains("Base directory"), "{said}");
     // What is no command is said as it is, with a word for the person.
+    let output = env.posse(&["-p", "/reveiw a.txt"]);
+    assert!(output.stderr.contains("did you mean /review?") && output.stdout == "Done.\n", "{output:?}");
     let output = env.posse(&["-p", "/reveiw a.txt", "--output-format", "stream-json", "--verbose"]);
     ok(&output);
     assert!(

@@ -32,7 +32,7 @@ use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
 use crate::session::{AgentMeta, EntryWriter, SessionError, Transcript};
-use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx};
+use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx, TurnTerms};
 
 /// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
 const SCOUTS: [&str; 2] = ["Explore", "Plan"];
@@ -48,6 +48,8 @@ pub(super) struct Born {
     pub(super) name: Option<Box<str>>,
     /// The call it is started by.
     pub(super) call: Box<str>,
+    /// What skills allow it.
+    pub(super) terms: TurnTerms,
     /// Where it was, if it is not new.
     pub(super) earlier: Option<Earlier>,
 }
@@ -69,7 +71,7 @@ impl Crew {
         born: Born,
     ) -> Result<Arc<Member>, Cause> {
         let common = &self.common;
-        let Born { id, name, call, earlier } = born;
+        let Born { id, name, call, terms, earlier } = born;
         let memory = self.memory_of(spec)?;
         let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
         let label = format!("{} {id}", spec.name);
@@ -99,7 +101,7 @@ impl Crew {
             }
         };
         let Place { cwd, tree, claim } = place;
-        let cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone());
+        let cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone(), terms);
         let hooks = self.hooks_of(caller, spec, &id, &mode);
         let (client, model_id) = self.model_of(caller, &spec.model.value);
         let window = price::context_window(&spec.model.value);
@@ -180,10 +182,10 @@ impl Crew {
         purse: Purse,
         base: Arc<[Message]>,
     ) -> Arc<Member> {
-        let Born { id, name, call, earlier } = born;
+        let Born { id, name, call, terms, earlier } = born;
         let home = earlier.and_then(|earlier| earlier.home);
         let Place { cwd, tree, claim } = place;
-        let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone());
+        let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone(), terms);
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
             opening: None,
@@ -233,6 +235,7 @@ impl Crew {
         id: &str,
         cwd: PathBuf,
         sandbox: Option<Arc<crate::sandbox::Sandbox>>,
+        terms: TurnTerms,
     ) -> ToolCx {
         ToolCx {
             cwd: Cwd::new(cwd),
@@ -244,7 +247,7 @@ impl Crew {
             agent: id.into(),
             inbox: Inbox::default(),
             conversation: None,
-            terms: caller.cx.terms.child(),
+            terms,
             sandbox,
             ..caller.cx.clone()
         }

@@ -142,7 +142,7 @@ impl Crew {
     fn born(&self, input: &Input, cx: &ToolCx) -> Born {
         let id = format!("a{}", self.common.world.ids.hex16()).into();
         let name = input.name.as_deref().map(|name| self.free_name(name));
-        Born { id, name, call: cx.call.clone(), earlier: None }
+        Born { id, name, call: cx.call.clone(), terms: cx.terms.child(), earlier: None }
     }
 
     /// The name itself, or with a number behind it if somebody has it already.

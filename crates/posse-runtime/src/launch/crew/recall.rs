@@ -203,6 +203,7 @@ impl Earlier {
             id: self.id.clone(),
             name: self.meta.name.clone(),
             call: self.meta.tool_use_id.clone(),
+            terms: parent.cx.terms.child(),
             earlier: Some(self.earlier(parent)),
         }
     }

@@ -82,7 +82,8 @@ pub async fn delegate(crew: &dyn Crew, loaded: &Loaded, fork: &Fork, cx: &ToolCx
     if let Some(model) = &fork.model {
         input["model"] = json!(model);
     }
-    let mut output = crew.start(input, cx).await;
+    let cx = ToolCx { terms: cx.terms.bequeathing(&loaded.terms.rules), ..cx.clone() };
+    let mut output = crew.start(input, &cx).await;
     if output.is_error {
         return output;
     }
