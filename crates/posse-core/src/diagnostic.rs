@@ -128,6 +128,11 @@ rules! {
     PluginPath "plugin-path" Warning "A path of the plugin does not exist or leaves its folder.";
     OldManifest "old-manifest" Warning "A form of plugin manifest that posse accepts and newer tools refuse.";
     PluginNotFound "plugin-not-found" Warning "An enabled plugin is not installed.";
+    PluginChanged "plugin-changed" Error "The files of an installed plugin are not those that were installed; it is not loaded.";
+    PluginUnpinned "plugin-unpinned" Note "A plugin was installed by another program; whether its files changed cannot be told.";
+    PluginOption "plugin-option" Error "A plugin needs an option that is not set, or set to what it does not take.";
+    PluginPartUnused "plugin-part-unused" Note "A part of a plugin that posse has no use for.";
+    InvalidMarketplace "invalid-marketplace" Error "A list of plugins, or an entry of it, cannot be used.";
     SourceDisabled "source-disabled" Note "A switch or policy keeps this source from being read.";
 }
 

@@ -236,10 +236,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the user chose for a plugin, named with or without its marketplace.
-    pub fn plugin_config(&self, name: &str) -> &[(Box<str>, Box<str>)] {
-        let bare = |id: &str| id.split('@').next() == Some(name);
-        self.plugin_configs.iter().rev().find(|(id, _)| bare(id)).map_or(&[], |(_, options)| options)
+    /// What the user chose for a plugin, by its full name. One that is only loaded for a session gets what was chosen for
+    /// its name anywhere: that is how a plugin is tried out while it is being written.
+    pub fn plugin_config(&self, id: &str) -> &[(Box<str>, Box<str>)] {
+        let name = id.strip_suffix("@inline");
+        let is_meant =
+            |other: &str| other == id || name.is_some_and(|name| other.split('@').next() == Some(name));
+        let exact = self.plugin_configs.iter().find(|(other, _)| &**other == id);
+        let found = exact.or_else(|| self.plugin_configs.iter().rev().find(|(other, _)| is_meant(other)));
+        found.map_or(&[], |(_, options)| options)
     }
 
     /// What does not count because the folder is not trusted.

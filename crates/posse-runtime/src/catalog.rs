@@ -8,7 +8,6 @@ pub mod fix;
 mod layout;
 mod parallel;
 mod plugins;
-pub(crate) mod read;
 mod settings;
 pub(crate) mod walk;
 mod watch;
@@ -29,11 +28,12 @@ use posse_core::settings::{IgnoredKind, PermissionRule, SetIn, Settings, Setting
 use posse_core::spec::{self, DEFAULT_MAX_DEPTH, Parent, Policy, SetBy};
 use posse_core::{definition, lint};
 
+use crate::read;
 use crate::trust::Trust;
 use crate::world::{Env, World};
 
 pub use layout::Layout;
-pub use plugins::Plugin;
+pub use plugins::{Plugin, PluginFault, PluginServer};
 pub use watch::{WatchError, Watcher};
 
 /// Which settings layers count (`--setting-sources`).
@@ -117,6 +117,8 @@ pub struct Catalog {
     pub policy: Policy,
     /// The plugins that were loaded.
     pub plugins: Vec<Plugin>,
+    /// What is missing of plugins, and why.
+    pub plugin_faults: Vec<PluginFault>,
     /// Where was looked.
     pub layout: Layout,
     /// The main agent, as the parent of others.
@@ -139,7 +141,7 @@ impl Catalog {
         let env = world.env.with_defaults(settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
         let switches = Switches::read(&env, options);
         findings.definitions.extend(builtin::agents(switches.builtins));
-        let mut loaded = Vec::new();
+        let mut loaded = plugins::LoadedPlugins::default();
         if !switches.safe {
             findings_of_folders(&layout, &settings, switches, &mut findings);
             if !switches.bare {
@@ -156,7 +158,8 @@ impl Catalog {
             settings_files: files,
             trust,
             policy,
-            plugins: loaded,
+            plugins: loaded.plugins,
+            plugin_faults: loaded.faults,
             layout,
             main,
             unreadable,
@@ -243,6 +246,17 @@ impl Catalog {
         all
     }
 
+    /// Reads a plugin's folder alone, as `--plugin-dir` would.
+    pub fn of_plugin(world: &World, options: &CatalogOptions, folder: &Path) -> Result<Self, LoadError> {
+        let mut catalog = Self::load(world, &CatalogOptions { bare: true, ..options.clone() })?;
+        let definitions = std::mem::take(&mut catalog.registry.active);
+        let mut findings = Findings { definitions, ..Findings::default() };
+        let plugin = plugins::load_one(folder, &catalog.layout, &catalog.settings, &mut findings);
+        catalog.plugins.extend(plugin);
+        catalog.registry = Registry::build(findings);
+        Ok(catalog)
+    }
+
     /// Reads single files and folders as if they were a project's, for the lint.
     pub fn of_paths(world: &World, options: &CatalogOptions, paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut catalog = Self::load(world, &CatalogOptions { bare: true, ..options.clone() })?;
@@ -250,8 +264,8 @@ impl Catalog {
         let mut findings = Findings { definitions, ..Findings::default() };
         for path in paths {
             let path = world.cwd.join(path);
-            let bare_plugin = plugins::has_parts(&path) && !path.join(".claude").exists();
-            if plugins::is_plugin(&path) || bare_plugin {
+            let bare_plugin = crate::plugins::has_parts(&path) && !path.join(".claude").exists();
+            if crate::plugins::is_plugin(&path) || bare_plugin {
                 let plugin = plugins::load_one(&path, &catalog.layout, &catalog.settings, &mut findings);
                 catalog.plugins.extend(plugin);
             } else {

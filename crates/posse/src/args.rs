@@ -1,5 +1,6 @@
 //! What can be typed. The doc comments here are the help texts.
 
+mod plugin;
 mod run;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
+pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArg, ScopeArgs};
 pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
 
 /// Run AI agents that are defined as Markdown files.
@@ -101,6 +103,13 @@ pub enum Command {
     /// Shows what that makes count, then records it where other tools look too. Without a path: this repository, or
     /// the working directory. Rules that deny or ask always count.
     Trust(TrustArgs),
+    /// Install plugins, switch them on and off, update and check them
+    ///
+    /// Plugins come from marketplaces: folders or git repositories with a list of plugins. What is installed is pinned by
+    /// a digest of its content; an update that may do more than before shows the difference and asks. Without a
+    /// sub-command: list.
+    #[command(alias = "plugins")]
+    Plugin(PluginArgs),
     /// Say what works here and what does not, with what to do about it
     ///
     /// Exit code 0 if nothing is broken, 1 otherwise.
@@ -357,7 +366,7 @@ pub struct SourceArgs {
     /// Another folder whose .claude/agents counts like the project's
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub add_dir: Vec<PathBuf>,
-    /// A plugin folder, or a folder of plugins
+    /// A plugin folder, a zip file of one, or a folder of plugins
     #[arg(long, value_name = "DIR")]
     pub plugin_dir: Vec<PathBuf>,
     /// Settings as JSON, or a file of JSON

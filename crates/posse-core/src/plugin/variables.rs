@@ -1,7 +1,11 @@
 //! `${…}` in what a plugin brings. What is not set stays as written, so that a missing value can be seen.
 
+use serde_json::Value as Json;
+
+use crate::node::{Entry, Node, Value};
+
 /// What the variables of one plugin stand for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Variables {
     /// `${CLAUDE_PLUGIN_ROOT}`: the plugin's folder.
     pub root: String,
@@ -11,6 +15,14 @@ pub struct Variables {
     pub project: String,
     /// `${user_config.KEY}`.
     pub user_config: Vec<(Box<str>, Box<str>)>,
+}
+
+impl std::fmt::Debug for Variables {
+    /// Without the values: some are secret.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let keys: Vec<&str> = self.user_config.iter().map(|(key, _)| &**key).collect();
+        formatter.debug_struct("Variables").field("root", &self.root).field("user_config", &keys).finish()
+    }
 }
 
 impl Variables {
@@ -43,4 +55,48 @@ pub fn substitute(text: &str, variables: &Variables) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// The keys of `${user_config.KEY}` in a text that have no value.
+pub fn unset<'t>(text: &'t str, variables: &Variables) -> Vec<&'t str> {
+    let mut keys: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${user_config.") {
+        rest = &rest[at + 2..];
+        let Some(end) = rest.find('}') else { break };
+        let name = &rest[..end];
+        if variables.get(name).is_none()
+            && let Some(key) =
+                name.strip_prefix("user_config.").filter(|key| !key.is_empty() && !key.contains("${"))
+            && !keys.contains(&key)
+        {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// A tree as JSON, with values in place of variables in every text of it.
+pub fn expand(node: &Node, variables: &Variables) -> Json {
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Bool(yes) => (*yes).into(),
+        Value::Number(number) => serde_json::from_str(number).unwrap_or_else(|_| (**number).into()),
+        Value::Text(text) => substitute(text, variables).into(),
+        Value::List(items) => items.iter().map(|item| expand(item, variables)).collect(),
+        Value::Map(entries) => {
+            let entry = |entry: &Entry| (entry.key.to_string(), expand(&entry.node, variables));
+            Json::Object(entries.iter().map(entry).collect())
+        }
+    }
+}
+
+/// All texts of a tree.
+pub fn texts(node: &Node) -> Vec<&str> {
+    match &node.value {
+        Value::Text(text) => vec![text],
+        Value::List(items) => items.iter().flat_map(texts).collect(),
+        Value::Map(entries) => entries.iter().flat_map(|entry| texts(&entry.node)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
 }

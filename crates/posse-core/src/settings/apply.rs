@@ -196,6 +196,12 @@ fn ignore(
         settings
             .ignored
             .extend(texts.map(|(text, span)| note(&trust::words(name, text), Some(report.locate(span)))));
+    } else if let Some(entries) = node.as_map() {
+        settings.ignored.extend(entries.iter().map(|entry| {
+            // Of options only the plugin is told: values may be secret.
+            let value = entry.node.scalar_text().map_or_else(String::new, |value| format!(": {value}"));
+            note(&format!("{name} {}{value}", entry.key), Some(report.locate(entry.key_span)))
+        }));
     } else {
         let value = node.scalar_text().unwrap_or_default();
         settings.ignored.push(note(&format!("{name}: {value}"), location));

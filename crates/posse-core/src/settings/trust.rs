@@ -49,12 +49,22 @@ pub enum IgnoredKind {
     Sandbox,
     /// A switch that takes protection away.
     Switch,
+    /// A plugin that is switched on or off, or an option of one.
+    Plugin,
 }
 
 impl IgnoredKind {
     /// All kinds, in the order of reports.
-    pub const ALL: [Self; 7] =
-        [Self::Rule, Self::Hook, Self::Directory, Self::Environment, Self::Mode, Self::Sandbox, Self::Switch];
+    pub const ALL: [Self; 8] = [
+        Self::Rule,
+        Self::Hook,
+        Self::Directory,
+        Self::Environment,
+        Self::Mode,
+        Self::Sandbox,
+        Self::Switch,
+        Self::Plugin,
+    ];
 
     /// What so many of them are called.
     pub fn counted(self, count: usize) -> String {
@@ -66,6 +76,7 @@ impl IgnoredKind {
             Self::Mode => ("permission mode", "permission modes"),
             Self::Sandbox => ("sandbox setting", "sandbox settings"),
             Self::Switch => ("switch", "switches"),
+            Self::Plugin => ("plugin setting", "plugin settings"),
         };
         format!("{count} {}", if count == 1 { one } else { many })
     }
@@ -98,6 +109,8 @@ pub(super) fn needed(name: &str, node: &Node) -> Option<IgnoredKind> {
         // The user's own hooks may be what protects the user from this very folder.
         "disableAllHooks" => (IgnoredKind::Switch, says(true)),
         "allowedHttpHookUrls" | "httpHookAllowedEnvVars" => (IgnoredKind::Switch, true),
+        // Switched off, too: a plugin's hooks may be what protects the user. An option may be what a hook runs.
+        "enabledPlugins" | "pluginConfigs" => (IgnoredKind::Plugin, true),
         "sandbox.enabled" | "sandbox.failIfUnavailable" => (IgnoredKind::Sandbox, says(false)),
         "sandbox.autoAllowBashIfSandboxed"
         | "sandbox.allowUnsandboxedCommands"

@@ -1,42 +1,108 @@
-//! Plugins: finding them, reading their manifests, and the agents they bring.
+//! Plugins of a session: those of the command line and those that settings enable; their agents, and what else they
+//! bring, ready for whoever runs it. Only what is as it was installed is loaded.
 
-use std::path::{Component, Path, PathBuf};
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::definition::Naming;
-use posse_core::diagnostic::{Diagnostic, Problem, Rule};
-use posse_core::node::Node;
+use posse_core::definition::{AgentDefinition, Naming, Parsed};
+use posse_core::diagnostic::{Diagnostic, Problem, Rule, Severity};
+use posse_core::hooks::{HookHandler, HookKind};
 use posse_core::origin::{Origin, Source, Standing};
-use posse_core::plugin::{self, Manifest, ManifestPath, Variables};
+use posse_core::plugin::{self, Manifest, UserOption, Variables};
 use posse_core::registry::Findings;
-use posse_core::settings::Settings;
+use posse_core::settings::{Layer, Settings};
 
-use super::{CatalogOptions, Layout, agents, file_problem, parallel, record, settings, walk};
+use super::{Catalog, CatalogOptions, Layout, agents, file_problem, parallel, record, settings, walk};
+use crate::plugins::{self, CommandPlace, PartFile, Parts, Pin, Record, Store};
 use crate::world::World;
 
 /// A plugin that was loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Plugin {
     /// Its name.
     pub name: Arc<str>,
+    /// Its full name: `name@marketplace`, or `name@inline` if the command line names its folder.
+    pub id: Box<str>,
     /// Its folder.
     pub path: PathBuf,
+    /// Where it may keep things. It need not exist: whoever starts something of the plugin makes it.
+    pub data: PathBuf,
     /// Its version, if it says one.
     pub version: Option<Box<str>>,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The administrator enables it: what it brings counts like the administrator's own.
+    pub is_managed: bool,
+    /// What `${…}` stands for in what it brings; secrets among it.
+    pub variables: Variables,
+    /// Hooks as written, file by file. `${…}` in them is for whoever runs them.
+    pub hooks: Vec<PartFile>,
+    /// MCP servers, ready to be connected.
+    pub servers: Vec<PluginServer>,
+    /// Folders of skills, and skills themselves.
+    pub skills: Vec<PathBuf>,
+    /// Commands.
+    pub commands: Vec<CommandPlace>,
 }
 
-const MANIFEST: &str = ".claude-plugin/plugin.json";
-const OLD_MANIFEST: &str = "plugin.json";
-
-/// Whether a folder is a plugin.
-pub(super) fn is_plugin(path: &Path) -> bool {
-    path.join(MANIFEST).is_file() || path.join(OLD_MANIFEST).is_file()
+/// An MCP server of a plugin.
+#[derive(Clone, PartialEq)]
+pub struct PluginServer {
+    /// `plugin:<plugin>:<server>`.
+    pub name: Box<str>,
+    /// The file it stands in.
+    pub file: Arc<Path>,
+    /// Its configuration, with values in place of `${…}`: secrets may be among them.
+    pub config: serde_json::Value,
+    /// What it runs or reaches, as written: for people.
+    pub words: Box<str>,
 }
 
-/// Whether a folder has what plugins are made of: a manifest is optional.
-pub(super) fn has_parts(path: &Path) -> bool {
-    const PARTS: [&str; 5] = ["agents", "skills", "commands", "hooks", ".mcp.json"];
-    PARTS.iter().any(|part| path.join(part).exists())
+impl fmt::Debug for PluginServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PluginServer").field("name", &self.name).field("words", &self.words).finish()
+    }
+}
+
+/// What a plugin, or a part of one, is missing for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginFault {
+    /// Its full name, as far as it is known.
+    pub plugin: Box<str>,
+    /// What kind of fault, in a word for programs.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub text: String,
+    /// Where.
+    pub path: Arc<Path>,
+}
+
+impl Catalog {
+    /// What is missing of plugins: one line, or none.
+    pub fn plugin_note(&self) -> Option<String> {
+        let first = self.plugin_faults.first()?;
+        let more = match self.plugin_faults.len() {
+            1 => String::new(),
+            count => format!(", and {} more", count - 1),
+        };
+        Some(format!("plugin {}: {}{more} (posse lint shows where)", first.plugin, first.text))
+    }
+}
+
+/// What loading plugins found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LoadedPlugins {
+    pub(super) plugins: Vec<Plugin>,
+    pub(super) faults: Vec<PluginFault>,
+}
+
+/// A folder that is to be loaded.
+struct Wanted {
+    folder: PathBuf,
+    /// Without a name for what the command line names: only the manifest knows it.
+    id: Option<Box<str>>,
+    is_managed: bool,
 }
 
 /// Loads the plugins of the command line and of the settings.
@@ -46,180 +112,368 @@ pub(super) fn load(
     options: &CatalogOptions,
     settings: &Settings,
     findings: &mut Findings,
-) -> Vec<Plugin> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for dir in &options.plugin_dirs {
-        folders.extend(given(&world.cwd.join(dir), findings));
+) -> LoadedPlugins {
+    let mut loading = Loading { layout, settings, findings, loaded: LoadedPlugins::default() };
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for (place, dir) in options.plugin_dirs.iter().enumerate() {
+        wanted.extend(loading.given(&world.cwd.join(dir), place, world));
     }
-    folders.extend(enabled(layout, settings, findings));
-    let mut plugins: Vec<Plugin> = Vec::new();
-    for folder in folders {
-        // The first of two plugins with one name counts: the command line comes before the settings.
-        if let Some(twin) = plugins.iter().find(|plugin| plugin.path == folder) {
-            let text = format!("the plugin `{}` is given twice", twin.name);
-            findings.diagnostics.push(whole(&folder, Rule::Shadowed, text));
-            continue;
-        }
-        plugins.extend(load_one(&folder, layout, settings, findings));
+    wanted.extend(loading.enabled());
+    for one in &wanted {
+        loading.one(one);
     }
-    plugins
+    loading.check_dependencies();
+    loading.loaded
 }
 
-/// What `--plugin-dir` may name: a plugin, or a folder of plugins.
-fn given(dir: &Path, findings: &mut Findings) -> Vec<PathBuf> {
-    if dir.is_file() {
-        let text = "not a folder: unpack the plugin and name the folder";
-        findings.diagnostics.push(whole(dir, Rule::InvalidPlugin, text));
-        return Vec::new();
-    }
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        findings.diagnostics.push(whole(dir, Rule::InvalidPlugin, "there is no such plugin folder"));
-        return Vec::new();
-    };
-    if is_plugin(dir) || has_parts(dir) {
-        return vec![dir.to_owned()];
-    }
-    let children = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut children: Vec<PathBuf> = children.filter(|path| is_plugin(path) || has_parts(path)).collect();
-    children.sort();
-    if children.is_empty() { vec![dir.to_owned()] } else { children }
-}
-
-/// Plugins that settings enable, where they are installed.
-fn enabled(layout: &Layout, settings: &Settings, findings: &mut Findings) -> Vec<PathBuf> {
-    let Some(base) = layout.user.as_ref().map(|user| user.join("plugins")) else { return Vec::new() };
-    let wanted: Vec<_> = settings.plugins.iter().filter(|(_, set)| set.value).collect();
-    if wanted.is_empty() {
-        return Vec::new();
-    }
-    let installed = base.join("installed_plugins.json");
-    let installed =
-        if installed.is_file() { settings::read_json(&installed, &mut findings.diagnostics) } else { None };
-    let mut folders = Vec::new();
-    for (id, set) in wanted {
-        let recorded = installed.as_ref().and_then(|(root, _)| install_path(root, id));
-        let found = recorded.into_iter().chain(marketplace_path(&base, id)).find(|path| path.is_dir());
-        match found {
-            Some(path) => folders.push(path),
-            None => {
-                let text = format!("the plugin `{id}` is enabled but not installed");
-                let diagnostic = Diagnostic::of_file(Rule::PluginNotFound, &set.by.file, None, text);
-                findings.diagnostics.push(diagnostic.hint("install it, or set it to false"));
-            }
-        }
-    }
-    folders
-}
-
-/// The path the installer recorded: an object per plugin, or a list of one object per scope.
-fn install_path(root: &Node, id: &str) -> Option<PathBuf> {
-    let record = root.get("plugins")?.get(id)?;
-    let record = record.as_list().and_then(<[Node]>::first).unwrap_or(record);
-    record.text_of("installPath").map(|path| PathBuf::from(&*path))
-}
-
-/// The folder a local copy of the marketplace names for `plugin@marketplace`.
-fn marketplace_path(base: &Path, id: &str) -> Option<PathBuf> {
-    let (name, marketplace) = id.split_once('@')?;
-    let folder = base.join("marketplaces").join(marketplace);
-    let (root, _) = settings::read_json(&folder.join(".claude-plugin/marketplace.json"), &mut Vec::new())?;
-    let plugins = root.get("plugins")?.as_list()?;
-    let entry = plugins.iter().find(|plugin| plugin.text_of("name").as_deref() == Some(name))?;
-    inside(&folder, &entry.text_of("source")?)
-}
-
-/// A relative path below a folder; `None` if it leads out of it.
-fn inside(folder: &Path, relative: &str) -> Option<PathBuf> {
-    let relative = Path::new(relative);
-    let stays = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    stays.then(|| folder.join(relative))
-}
-
-/// Loads one plugin: its manifest, then its agents.
+/// Loads one plugin that somebody points at.
 pub(super) fn load_one(
     folder: &Path,
     layout: &Layout,
     settings: &Settings,
     findings: &mut Findings,
 ) -> Option<Plugin> {
-    let (manifest, manifest_file) = manifest(folder, findings)?;
-    let name: Arc<str> = manifest.name.clone().into();
-    let variables = variables(folder, &manifest, layout, settings);
-    let context = Context { folder, name: &name, variables: &variables };
-    match &manifest.agents {
-        None => context.scan(&folder.join("agents"), true, findings),
-        Some(paths) => {
-            for path in paths {
-                context.listed(path, &manifest_file, findings);
+    let mut loading = Loading { layout, settings, findings, loaded: LoadedPlugins::default() };
+    loading.one(&Wanted { folder: folder.to_owned(), id: None, is_managed: false });
+    loading.loaded.plugins.pop()
+}
+
+struct Loading<'a> {
+    layout: &'a Layout,
+    settings: &'a Settings,
+    findings: &'a mut Findings,
+    loaded: LoadedPlugins,
+}
+
+impl Loading<'_> {
+    fn store(&self) -> Option<Store> {
+        self.layout.user.as_deref().map(Store::new)
+    }
+
+    /// Reports something that keeps a plugin, or a part of it, from being there.
+    fn fault(&mut self, plugin: &str, diagnostic: Diagnostic) {
+        self.loaded.faults.push(fault(plugin, &diagnostic));
+        self.findings.diagnostics.push(diagnostic);
+    }
+
+    /// What `--plugin-dir` may name: a plugin, an archive of one, or a folder of plugins.
+    fn given(&mut self, dir: &Path, place: usize, world: &World) -> Vec<Wanted> {
+        let wanted = |folder| Wanted { folder, id: None, is_managed: false };
+        let inline = format!("inline[{place}]");
+        if dir.is_file() {
+            let base = self.store().map_or_else(|| world.temp_dir(), |store| store.inline());
+            return match plugins::unpacked(dir, &base) {
+                Ok(folder) => vec![wanted(folder)],
+                Err(error) => {
+                    let diagnostic = whole(dir, Rule::InvalidPlugin, error.to_string());
+                    self.fault(&inline, diagnostic.hint("give a folder, or a zip file of one"));
+                    Vec::new()
+                }
+            };
+        }
+        let Ok(entries) = std::fs::read_dir(dir) else {
+            self.fault(&inline, whole(dir, Rule::InvalidPlugin, "there is no such plugin folder"));
+            return Vec::new();
+        };
+        let is_one = |path: &Path| plugins::is_plugin(path) || plugins::has_parts(path);
+        if is_one(dir) {
+            return vec![wanted(dir.to_owned())];
+        }
+        let children = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut children: Vec<PathBuf> = children.filter(|path| is_one(path)).collect();
+        children.sort();
+        if children.is_empty() {
+            children.push(dir.to_owned());
+        }
+        children.into_iter().map(wanted).collect()
+    }
+
+    /// Plugins that settings enable, where they are installed and as they were installed.
+    fn enabled(&mut self) -> Vec<Wanted> {
+        let Some(store) = self.store() else { return Vec::new() };
+        let settings = self.settings;
+        let enabled: Vec<_> = settings.plugins.iter().filter(|(_, set)| set.value).collect();
+        if enabled.is_empty() {
+            return Vec::new();
+        }
+        let file = store.installed_file();
+        let diagnostics = &mut self.findings.diagnostics;
+        let root = if file.is_file() { settings::read_json(&file, diagnostics) } else { None };
+        let records = root.map(|(root, _)| Record::read(&root)).unwrap_or_default();
+        let mut wanted = Vec::new();
+        for (id, set) in enabled {
+            let Some(record) = self.record_of(&records, id) else {
+                let text = format!("the plugin `{id}` is enabled but not installed");
+                let diagnostic = Diagnostic::of_file(Rule::PluginNotFound, &set.by.file, None, text);
+                self.fault(id, diagnostic.hint(format!("posse plugin install {id}, or set it to false")));
+                continue;
+            };
+            if self.is_sound(record) {
+                let is_managed = set.by.layer == Layer::Managed;
+                wanted.push(Wanted { folder: record.path.clone(), id: Some(id.clone()), is_managed });
             }
         }
+        wanted
     }
-    Some(Plugin { name, path: folder.to_owned(), version: manifest.version })
-}
 
-/// The manifest; a plugin without one is called like its folder.
-fn manifest(folder: &Path, findings: &mut Findings) -> Option<(Manifest, (Arc<Path>, String))> {
-    let modern = folder.join(MANIFEST);
-    let old = folder.join(OLD_MANIFEST);
-    let path = if modern.is_file() { &modern } else { &old };
-    if !path.is_file() {
-        let name = folder.file_name()?.to_string_lossy().into_owned();
-        let manifest = Manifest { name: name.into(), ..Manifest::default() };
-        return Some((manifest, (folder.into(), String::new())));
+    /// This project's installation, or else everybody's.
+    fn record_of<'r>(&self, records: &'r [Record], id: &str) -> Option<&'r Record> {
+        let top = self.layout.repository.as_deref().unwrap_or(&self.layout.cwd);
+        let of_plugin = || records.iter().filter(|record| record.id == id);
+        let here =
+            of_plugin().filter(|record| record.is_for(top)).max_by_key(|record| record.project.is_some());
+        here.or_else(|| of_plugin().next())
     }
-    let file: Arc<Path> = path.as_path().into();
-    if path == &old {
-        let text = "a manifest in the plugin's root: the form of older versions";
-        let diagnostic = file_problem(
-            &file,
-            Problem::whole(Rule::OldManifest, text).hint(format!("move it to {MANIFEST}")),
+
+    fn is_sound(&mut self, record: &Record) -> bool {
+        let id = &record.id;
+        let diagnostic = match record.pin() {
+            Pin::Holds => return true,
+            Pin::Absent => {
+                let text = format!("`{id}` was installed by another program: its content is not pinned");
+                let hint = format!("posse plugin install {id} pins it");
+                let diagnostic = whole(&record.path, Rule::PluginUnpinned, text).hint(hint);
+                self.findings.diagnostics.push(diagnostic);
+                return true;
+            }
+            Pin::Broken => {
+                let text = format!("the files of `{id}` are not those that were installed; it is not loaded");
+                whole(&record.path, Rule::PluginChanged, text).hint(format!(
+                    "posse plugin install {id} brings them back; what a plugin keeps belongs into its data folder"
+                ))
+            }
+            Pin::Gone => {
+                let text = format!("the files of `{id}` are gone");
+                whole(&record.path, Rule::PluginNotFound, text).hint(format!("posse plugin install {id}"))
+            }
+        };
+        self.fault(id, diagnostic);
+        false
+    }
+
+    /// Loads one plugin: what it brings, then its agents.
+    fn one(&mut self, wanted: &Wanted) {
+        let Wanted { folder, id, is_managed } = wanted;
+        let mut diagnostics = Vec::new();
+        let parts = Parts::read(folder, &mut diagnostics);
+        let name = parts.as_ref().map(|parts| parts.manifest.name.clone());
+        let shown = name.clone().unwrap_or_else(|| {
+            folder.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()
+        });
+        let id = id.clone().unwrap_or_else(|| format!("{shown}@inline").into());
+        let faults = diagnostics.iter().filter(|one| is_fault(one)).map(|one| fault(&id, one));
+        self.loaded.faults.extend(faults);
+        self.findings.diagnostics.append(&mut diagnostics);
+        let Some(parts) = parts else { return };
+        // The first of two plugins with one name counts: the command line comes before the settings.
+        if let Some(twin) = self.loaded.plugins.iter().find(|plugin| *plugin.name == *parts.manifest.name) {
+            let text = match twin.path == *folder {
+                true => format!("the plugin `{}` is given twice", twin.name),
+                false => format!("a plugin `{}` is loaded from {} already", twin.name, twin.path.display()),
+            };
+            self.findings.diagnostics.push(whole(folder, Rule::Shadowed, text));
+            return;
+        }
+        self.load_parts(parts, id, *is_managed);
+    }
+
+    fn load_parts(&mut self, parts: Parts, id: Box<str>, is_managed: bool) {
+        let values = self.values(&parts, &id);
+        let data = self.store().map(|store| store.data(&id)).unwrap_or_default();
+        let variables = Variables {
+            root: parts.root.display().to_string(),
+            data: data.display().to_string(),
+            project: self.layout.cwd.display().to_string(),
+            user_config: values,
+        };
+        let name: Arc<str> = parts.manifest.name.clone().into();
+        let needs = Needs { options: &parts.manifest.user_config, variables: &variables, id: &id };
+        let hooks = self.hooks(&parts, &needs);
+        let servers = self.servers(&parts, &needs);
+        // What a model reads may end up anywhere: secrets stay out of it.
+        let public = Variables {
+            user_config: variables
+                .user_config
+                .iter()
+                .filter(|(key, _)| !needs.is_secret(key))
+                .cloned()
+                .collect(),
+            ..variables.clone()
+        };
+        let context =
+            Context { folder: &parts.root, name: &name, needs: Needs { variables: &public, ..needs } };
+        match &parts.manifest.agents {
+            None => context.scan(&parts.root.join("agents"), true, self.findings),
+            Some(paths) => {
+                for path in paths {
+                    let mut diagnostics = Vec::new();
+                    let target = parts.target(path, &mut diagnostics);
+                    self.loaded.faults.extend(diagnostics.iter().map(|one| fault(&id, one)));
+                    self.findings.diagnostics.append(&mut diagnostics);
+                    if let Some(target) = target {
+                        // Folders are part of the name only below the default folder.
+                        context.scan(&target, &*path.path == "agents", self.findings);
+                    }
+                }
+            }
+        }
+        let Parts { root, manifest, skills, commands, .. } = parts;
+        let version = manifest.version.clone();
+        let plugin = Plugin {
+            name,
+            id,
+            path: root,
+            data,
+            version,
+            manifest,
+            is_managed,
+            variables,
+            hooks,
+            servers,
+            skills,
+            commands,
+        };
+        self.loaded.plugins.push(plugin);
+    }
+
+    /// The values of a plugin's options: what the user chose, or else the defaults.
+    fn values(&mut self, parts: &Parts, id: &str) -> Vec<(Box<str>, Box<str>)> {
+        let chosen = self.settings.plugin_config(id);
+        let secrets = match self.store().map(|store| store.secrets(id)) {
+            Some(Ok(secrets)) => secrets,
+            Some(Err(error)) => {
+                let file = self.store().map(|store| store.secrets_file()).unwrap_or_default();
+                self.fault(id, whole(&file, Rule::UnreadableFile, error.to_string()));
+                Default::default()
+            }
+            None => Default::default(),
+        };
+        let mut values: Vec<(Box<str>, Box<str>)> = Vec::new();
+        for option in &parts.manifest.user_config {
+            let UserOption { key, kind, default, required, .. } = option;
+            let secret = secrets.get(&**key).map(|value| Box::from(value.as_str()));
+            let setting = || chosen.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            let own = secret.or_else(setting);
+            let fits = own.as_ref().is_none_or(|value| kind.accepts(value));
+            if !fits {
+                let text =
+                    format!("the option `{key}` of `{id}` takes {}; what is set is ignored", kind.takes());
+                let hint = format!("posse plugin enable {id} --config {key}=…");
+                self.fault(id, whole(&parts.manifest_file, Rule::PluginOption, text).hint(hint));
+            }
+            match own.filter(|_| fits).or_else(|| default.clone()) {
+                Some(value) => values.push((key.clone(), value)),
+                None if *required => {
+                    let text = format!("`{id}` needs the option `{key}`; what uses it is not loaded");
+                    let hint = format!("posse plugin enable {id} --config {key}=…");
+                    self.fault(id, whole(&parts.manifest_file, Rule::PluginOption, text).hint(hint));
+                }
+                None => {}
+            }
+        }
+        // Options that the manifest does not speak of can be chosen, too.
+        values.extend(
+            chosen
+                .iter()
+                .filter(|(key, _)| !parts.manifest.user_config.iter().any(|option| option.key == *key))
+                .cloned(),
         );
-        findings.diagnostics.push(diagnostic);
+        values
     }
-    let (root, text) = settings::read_json(path, &mut findings.diagnostics)?;
-    let (manifest, problems) = plugin::read_manifest(&root);
-    findings.diagnostics.extend(problems.into_iter().map(|problem| problem.located(&file, &text)));
-    Some((manifest?, (file, text)))
+
+    fn hooks(&mut self, parts: &Parts, needs: &Needs<'_>) -> Vec<PartFile> {
+        let mut files = parts.hooks.clone();
+        for part in &mut files {
+            for group in &mut part.groups {
+                group.handlers.retain(|handler| match needs.missing(texts_of(handler)) {
+                    None => true,
+                    Some(key) => {
+                        let text =
+                            format!("a hook of {} is not loaded: the option `{key}` is not set", needs.id);
+                        self.fault(
+                            needs.id,
+                            whole(&part.file, Rule::PluginOption, text).hint(needs.hint(&key)),
+                        );
+                        false
+                    }
+                });
+            }
+            part.groups.retain(|group| !group.handlers.is_empty());
+        }
+        files.retain(|part| !part.groups.is_empty());
+        files
+    }
+
+    fn servers(&mut self, parts: &Parts, needs: &Needs<'_>) -> Vec<PluginServer> {
+        let mut servers = Vec::new();
+        for server in &parts.servers {
+            if let Some(key) = needs.missing(plugin::texts(&server.node)) {
+                let text =
+                    format!("the server `{}` is not loaded: the option `{key}` is not set", server.name);
+                self.fault(needs.id, whole(&server.file, Rule::PluginOption, text).hint(needs.hint(&key)));
+                continue;
+            }
+            servers.push(PluginServer {
+                name: format!("plugin:{}:{}", parts.manifest.name, server.name).into(),
+                file: Arc::clone(&server.file),
+                config: plugin::expand(&server.node, needs.variables),
+                words: server.config.words().into(),
+            });
+        }
+        servers
+    }
+
+    fn check_dependencies(&mut self) {
+        let names: Vec<Arc<str>> =
+            self.loaded.plugins.iter().map(|plugin| Arc::clone(&plugin.name)).collect();
+        let mut missing = Vec::new();
+        for plugin in &self.loaded.plugins {
+            for needed in &plugin.manifest.dependencies {
+                let bare = needed.split('@').next().unwrap_or(needed);
+                if !names.iter().any(|name| **name == *bare) {
+                    let text = format!("`{}` needs the plugin `{needed}`, which is not loaded", plugin.name);
+                    missing.push((plugin.id.clone(), whole(&plugin.path, Rule::PluginNotFound, text)));
+                }
+            }
+        }
+        for (id, diagnostic) in missing {
+            self.fault(&id, diagnostic);
+        }
+    }
 }
 
-fn variables(folder: &Path, manifest: &Manifest, layout: &Layout, settings: &Settings) -> Variables {
-    let data = layout.user.as_ref().map(|user| user.join("plugins/data").join(&*manifest.name));
-    let chosen = settings.plugin_config(&manifest.name);
-    let mut user_config: Vec<(Box<str>, Box<str>)> = chosen.to_vec();
-    user_config.extend(
-        manifest.user_config.iter().filter(|(key, _)| !chosen.iter().any(|(name, _)| name == key)).cloned(),
-    );
-    Variables {
-        root: folder.display().to_string(),
-        data: data.map(|data| data.display().to_string()).unwrap_or_default(),
-        project: layout.cwd.display().to_string(),
-        user_config,
+/// What has to be set before a part can be used.
+#[derive(Clone, Copy)]
+struct Needs<'a> {
+    options: &'a [UserOption],
+    variables: &'a Variables,
+    id: &'a str,
+}
+
+impl Needs<'_> {
+    fn is_secret(&self, key: &str) -> bool {
+        self.options.iter().any(|option| &*option.key == key && option.sensitive)
+    }
+
+    /// The first option that is used and has no value.
+    fn missing<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Option<String> {
+        texts
+            .into_iter()
+            .find_map(|text| plugin::unset(text, self.variables).first().map(|key| (*key).to_owned()))
+    }
+
+    fn hint(&self, key: &str) -> String {
+        format!("posse plugin enable {} --config {key}=…", self.id)
     }
 }
 
 struct Context<'a> {
     folder: &'a Path,
     name: &'a Arc<str>,
-    variables: &'a Variables,
+    needs: Needs<'a>,
 }
 
 impl Context<'_> {
-    /// A path that the manifest names.
-    fn listed(&self, path: &ManifestPath, manifest: &(Arc<Path>, String), findings: &mut Findings) {
-        let (file, text) = manifest;
-        let mut wrong = |said: String| {
-            findings.diagnostics.push(Problem::at(Rule::PluginPath, path.span, said).located(file, text));
-        };
-        let Some(target) = inside(self.folder, &path.path) else {
-            return wrong(format!("`{}` leads out of the plugin's folder and is not read", path.path));
-        };
-        if !target.exists() {
-            return wrong(format!("`{}` does not exist", path.path));
-        }
-        // Folders are part of the name only below the default folder.
-        self.scan(&target, &*path.path == "agents", findings);
-    }
-
     fn scan(&self, root: &Path, folders_count: bool, findings: &mut Findings) {
         let found = walk::files(root, walk::is_markdown_any_case);
         findings.diagnostics.extend(found.diagnostics);
@@ -241,17 +495,84 @@ impl Context<'_> {
             let folders: Vec<&str> = folders.iter().map(|part| &**part).collect();
             let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
             let naming = Naming::Plugin { plugin: self.name, folders: &folders, stem: &stem };
-            let outcome = agents::parse_file(&source, naming);
+            let outcome = self.fill(agents::parse_file(&source, naming), &source);
             (source, outcome)
         });
         for (source, outcome) in read {
-            let substitute = |agent: &mut posse_core::definition::AgentDefinition| {
-                if agent.body.contains("${") {
-                    agent.body = plugin::substitute(&agent.body, self.variables).into();
-                }
-            };
-            record(outcome, source, substitute, findings);
+            record(outcome, source, |_| {}, findings);
         }
+    }
+
+    /// Puts values into an agent's prompt; an agent that needs one that is required and not set is not used.
+    fn fill(&self, mut outcome: agents::FileOutcome, source: &Source) -> agents::FileOutcome {
+        let Parsed::Agent(agent) = &mut outcome.parsed else { return outcome };
+        if !agent.body.contains("${") {
+            return outcome;
+        }
+        let agent: &mut AgentDefinition = agent;
+        let unset = plugin::unset(&agent.body, self.needs.variables);
+        let option = |key: &str| self.needs.options.iter().find(|option| &*option.key == key);
+        let required =
+            unset.iter().find(|key| option(key).is_some_and(|option| option.required && !option.sensitive));
+        if let Some(key) = required {
+            let text = format!("the option `{key}` of the plugin is not set");
+            outcome
+                .diagnostics
+                .push(whole(&source.file, Rule::PluginOption, text).hint(self.needs.hint(key)));
+            outcome.name = Some(agent.name.to_string().into());
+            outcome.parsed = Parsed::Failed;
+            return outcome;
+        }
+        for key in unset.iter().filter(|key| self.needs.is_secret(key)) {
+            let text =
+                format!("the option `{key}` is secret and does not go into prompts; it stays as written");
+            let diagnostic = whole(&source.file, Rule::PluginOption, text);
+            outcome.diagnostics.push(Diagnostic { severity: Severity::Warning, ..diagnostic });
+        }
+        agent.body = plugin::substitute(&agent.body, self.needs.variables).into();
+        outcome
+    }
+}
+
+/// All texts of a handler in which variables may stand.
+fn texts_of(handler: &HookHandler) -> Vec<&str> {
+    match &handler.kind {
+        HookKind::Command { command, args, .. } => {
+            std::iter::once(&**command).chain(args.iter().flatten().map(|arg| &**arg)).collect()
+        }
+        HookKind::Http { url, headers, .. } => {
+            std::iter::once(&**url).chain(headers.iter().map(|(_, value)| &**value)).collect()
+        }
+        HookKind::McpTool { input, .. } => input.iter().flat_map(plugin::texts).collect(),
+        HookKind::Prompt { prompt, .. } | HookKind::Agent { prompt, .. } => vec![prompt],
+    }
+}
+
+/// Whether a problem costs a plugin something, or would elsewhere.
+fn is_fault(one: &Diagnostic) -> bool {
+    one.severity == Severity::Error || kind_of(one) != "other"
+}
+
+fn fault(plugin: &str, one: &Diagnostic) -> PluginFault {
+    let path = Arc::clone(&one.file);
+    PluginFault { plugin: plugin.into(), kind: kind_of(one), text: one.text.clone(), path }
+}
+
+/// The words programs know from elsewhere.
+fn kind_of(one: &Diagnostic) -> &'static str {
+    let is_manifest = one.file.file_name().is_some_and(|name| name == "plugin.json");
+    match one.rule {
+        Rule::PluginPath => "path-not-found",
+        Rule::InvalidHook | Rule::UnknownHookEvent => "hook-load-failed",
+        Rule::OldManifest if !is_manifest => "hook-load-failed",
+        Rule::InvalidMcpServer => "mcp-config-invalid",
+        Rule::PluginNotFound => "plugin-not-found",
+        Rule::PluginChanged => "plugin-changed",
+        Rule::PluginOption => "option-not-set",
+        Rule::InvalidPlugin => "manifest-validation-error",
+        Rule::JsonSyntax if is_manifest => "manifest-parse-error",
+        Rule::JsonSyntax => "hook-load-failed",
+        _ => "other",
     }
 }
 

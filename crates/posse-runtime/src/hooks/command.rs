@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use posse_core::hooks::answer::{self, Answer, Exit};
 use posse_core::hooks::{HookEvent, HookKind};
+use posse_core::plugin::{Variables, substitute};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -176,9 +177,13 @@ fn start(job: &Job) -> std::io::Result<Running> {
 
 fn in_plugin(text: &str, plugin: Option<&PluginEnv>) -> String {
     let Some(PluginEnv { root, data, options }) = plugin else { return text.to_owned() };
-    let text = text.replace("${CLAUDE_PLUGIN_ROOT}", &root.display().to_string());
-    let text = text.replace("${CLAUDE_PLUGIN_DATA}", &data.display().to_string());
-    options.iter().fold(text, |text, (key, value)| text.replace(&format!("${{user_config.{key}}}"), value))
+    let variables = Variables {
+        root: root.display().to_string(),
+        data: data.display().to_string(),
+        project: String::new(),
+        user_config: options.clone(),
+    };
+    substitute(text, &variables)
 }
 
 /// The environment of a handler.
@@ -197,7 +202,11 @@ fn surround(program: &mut Command, job: &Job, plugin: Option<&PluginEnv>) {
         program.env("CLAUDE_EFFORT", effort);
     }
     if let Some(PluginEnv { root, data, options }) = plugin {
+        // If it cannot be made, the hook finds out when it writes.
+        let _ = std::fs::create_dir_all(data);
         program.env("CLAUDE_PLUGIN_ROOT", root).env("CLAUDE_PLUGIN_DATA", data);
+        // What Python would leave beside its modules changes the plugin's content, which is pinned.
+        program.env("PYTHONDONTWRITEBYTECODE", "1");
         for (key, value) in options {
             program.env(format!("CLAUDE_PLUGIN_OPTION_{}", variable(key)), &**value);
         }

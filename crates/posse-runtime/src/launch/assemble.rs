@@ -136,8 +136,6 @@ struct Told<'a> {
 }
 
 fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told: Told<'_>) -> Facts {
-    let plugin =
-        |plugin: &crate::catalog::Plugin| (plugin.name.to_string(), plugin.path.display().to_string());
     let failed = |failed: &Failed| (failed.source.file.display().to_string(), failed.reason().to_owned());
     Facts {
         session: told.session.into(),
@@ -145,7 +143,8 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
         tools: told.tools.names().map(str::to_owned).collect(),
         mode: told.mode,
         agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
-        plugins: catalog.plugins.iter().map(plugin).collect(),
+        plugins: catalog.plugins.clone(),
+        plugin_faults: catalog.plugin_faults.clone(),
         failed: catalog.registry.failed.iter().map(failed).collect(),
         skills: told.skills.skills(),
         slash_commands: told.skills.slash_commands(),

@@ -69,7 +69,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
         request.json_schema.as_ref().map(StructuredOutput::new).transpose().map_err(LaunchError::Schema)?;
     let mode = SharedMode::from(start::mode(&request, &catalog, &world, &mut notes)?);
     let capability = tools::capability(&request, agent.as_ref(), &catalog);
-    notes.extend(catalog.ignored_for_trust());
+    notes.extend(catalog.ignored_for_trust().into_iter().chain(catalog.plugin_note()));
     let authority = powers::authority(&request, &catalog, &world);
     let memory = main_memory(agent.as_ref(), &catalog, &mut notes)?;
     let reader = agent.as_ref().filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);

@@ -260,8 +260,10 @@ pub struct Facts {
     pub mode: Mode,
     /// Names of the agents.
     pub agents: Vec<String>,
-    /// Plugins: name and path.
-    pub plugins: Vec<(String, String)>,
+    /// Plugins that were loaded.
+    pub plugins: Vec<crate::catalog::Plugin>,
+    /// What is missing of plugins.
+    pub plugin_faults: Vec<crate::catalog::PluginFault>,
     /// Agents that could not be loaded: file and reason.
     pub failed: Vec<(String, String)>,
     /// Names of the skills.

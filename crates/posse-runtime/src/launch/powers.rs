@@ -13,7 +13,7 @@ use posse_core::tools::{Capability, split_entries};
 use super::{LaunchError, LaunchRequest};
 use crate::authority::{Authority, Beginning, RealPaths, SettingsPlaces};
 use crate::catalog::Catalog;
-use crate::hooks::{HookPolicy, HookSource, Hooks};
+use crate::hooks::{HookPolicy, HookSource, Hooks, PluginEnv};
 use crate::sandbox::asked::{self, Ground, is_on};
 use crate::sandbox::{Network, Proxy, Sandbox, Support};
 use crate::world::World;
@@ -88,7 +88,38 @@ fn expand(path: &str, cwd: &Path, catalog: &Catalog) -> PathBuf {
     }
 }
 
-/// The hooks of a session: those of settings, then those of the agent it runs as.
+/// The hooks of plugins. What the administrator keeps to himself, only plugins that he enables may bring.
+fn plugin_hooks(catalog: &Catalog) -> impl Iterator<Item = (Arc<HookSource>, Vec<HookGroup>)> {
+    catalog.plugins.iter().flat_map(|plugin| {
+        let environment = PluginEnv {
+            root: plugin.path.clone(),
+            data: plugin.data.clone(),
+            options: plugin.variables.user_config.clone(),
+        };
+        let source = Arc::new(HookSource {
+            label: format!("plugin {}", plugin.id).into(),
+            plugin: Some(environment),
+            is_managed: plugin.is_managed,
+        });
+        plugin.hooks.iter().map(move |part| (Arc::clone(&source), part.groups.clone()))
+    })
+}
+
+/// Says which plugins' hooks do not run because the administrator lets only his own.
+fn withheld_hooks(catalog: &Catalog, notes: &mut Vec<String>) {
+    let settings = &catalog.settings;
+    let strict = settings.plugin_only_by.as_ref().filter(|_| settings.plugin_only.hooks);
+    let Some(by) = settings.managed_hooks_only.as_ref().or(strict) else { return };
+    for plugin in catalog.plugins.iter().filter(|plugin| !plugin.is_managed && !plugin.hooks.is_empty()) {
+        let file = by.file.display();
+        notes.push(format!(
+            "the hooks of the plugin {} do not run: {file} keeps hooks to the administrator",
+            plugin.id
+        ));
+    }
+}
+
+/// The hooks of a session: those of settings, then those of plugins, then those of the agent it runs as.
 pub(super) fn hooks(catalog: &Catalog, agent: Option<&AgentDefinition>, notes: &mut Vec<String>) -> Hooks {
     let settings = &catalog.settings;
     let off = settings.hooks_off.as_ref();
@@ -112,6 +143,8 @@ pub(super) fn hooks(catalog: &Catalog, agent: Option<&AgentDefinition>, notes: &
             (Arc::new(source), vec![group.clone()])
         })
         .collect();
+    groups.extend(plugin_hooks(catalog));
+    withheld_hooks(catalog, notes);
     if let Some(agent) = agent.filter(|agent| !agent.hooks.is_empty()) {
         if agent.source.origin == Origin::Project && !catalog.trust.trusted {
             let folder = catalog.trust.folder.display();

@@ -112,6 +112,7 @@ fn waiting(catalog: &Catalog) -> Vec<Waiting> {
             IgnoredKind::Mode => ("mode", "Permission mode"),
             IgnoredKind::Sandbox => ("sandbox", "Sandbox"),
             IgnoredKind::Switch => ("switch", "Switches"),
+            IgnoredKind::Plugin => ("plugin", "Plugins"),
         };
         let of_kind = catalog.settings.waiting_for_trust().filter(|one| one.kind == kind);
         all.extend(of_kind.map(|one| Waiting {

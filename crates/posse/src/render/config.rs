@@ -152,6 +152,7 @@ fn kind(kind: IgnoredKind) -> &'static str {
         IgnoredKind::Mode => "mode",
         IgnoredKind::Sandbox => "sandbox",
         IgnoredKind::Switch => "switch",
+        IgnoredKind::Plugin => "plugin",
     }
 }
 

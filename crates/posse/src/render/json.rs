@@ -73,8 +73,11 @@ fn rest(catalog: &Catalog) -> Value {
         "documents": registry.documents.iter().map(|file| path(file)).collect::<Vec<_>>(),
         "plugins": catalog.plugins.iter().map(|plugin| json!({
             "name": *plugin.name,
+            "id": plugin.id,
             "path": path(&plugin.path),
             "version": plugin.version,
+            "hooks": plugin.hooks.iter().flat_map(|part| &part.groups).map(|group| group.event.name()).collect::<Vec<_>>(),
+            "mcpServers": plugin.servers.iter().map(|server| &*server.name).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     })
 }

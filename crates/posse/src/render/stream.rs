@@ -10,6 +10,7 @@ use posse_core::failure::Failure;
 use posse_core::hooks::HookEvent;
 use posse_core::message::{Reply, json as wire};
 use posse_core::price;
+use posse_runtime::catalog::{Plugin, PluginFault};
 use posse_runtime::launch::Facts;
 use posse_runtime::run::{Ended, Event, Mark, Spent};
 use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
@@ -41,6 +42,15 @@ pub struct TurnEnd<'a> {
     pub by_itself: bool,
 }
 
+fn plugin(plugin: &Plugin) -> Value {
+    let mut value =
+        json!({ "name": *plugin.name, "path": plugin.path.display().to_string(), "source": plugin.id });
+    if let Some(version) = &plugin.version {
+        value["version"] = json!(version);
+    }
+    value
+}
+
 impl Stream {
     /// Lines for a run; `partial` if raw events are wanted, `hooks` if what hooks do is.
     pub fn new(facts: Facts, world: Arc<World>, partial: bool, hooks: bool) -> Self {
@@ -68,12 +78,19 @@ impl Stream {
             "output_style": "default",
             "agents": facts.agents,
             "skills": facts.skills,
-            "plugins": facts.plugins.iter().map(|(name, path)| json!({ "name": name, "path": path })).collect::<Vec<_>>(),
+            "plugins": facts.plugins.iter().map(plugin).collect::<Vec<_>>(),
             "uuid": self.world.ids.uuid(),
         });
         if !facts.failed.is_empty() {
             let failed = facts.failed.iter().map(|(file, reason)| json!({ "file": file, "reason": reason }));
             line["agents_failed"] = failed.collect();
+        }
+        if !facts.plugin_faults.is_empty() {
+            let fault = |fault: &PluginFault| {
+                let PluginFault { plugin, kind, text, path } = fault;
+                json!({ "plugin": plugin, "type": kind, "message": text, "path": path.display().to_string() })
+            };
+            line["plugin_errors"] = facts.plugin_faults.iter().map(fault).collect();
         }
         line
     }

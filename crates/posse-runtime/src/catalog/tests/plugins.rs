@@ -79,19 +79,21 @@ fn an_old_manifest_in_the_root_is_read_and_said() {
 fn a_bad_manifest_costs_the_plugin_and_nothing_else() {
     let env = TestEnv::new();
     env.agent("mine.md", &agent("mine", "d"));
-    env.write("pl/.claude-plugin/plugin.json", "{\n  \"name\": \"has blanks\",\n  \"author\": \"me\"\n}");
+    env.write("pl/.claude-plugin/plugin.json", "{\n  \"name\": \"Has Blanks\",\n  \"author\": \"me\"\n}");
     env.write("pl/agents/a.md", agent("a", "d"));
     env.write("nojson/.claude-plugin/plugin.json", "{");
     let options = plugin_dirs(&env, &["pl", "nojson", "absent"]);
-    assert_eq!(summary(&env, &options), "mine project d");
+    assert_eq!(summary(&env, &options), "has-blanks:a plugin d\nmine project d");
     assert_eq!(
         problems(&env, &options),
         "\
 absent invalid-plugin
 nojson/.claude-plugin/plugin.json:1:1 json-syntax
-pl/.claude-plugin/plugin.json:2:11 invalid-plugin
-pl/.claude-plugin/plugin.json:3:13 invalid-plugin"
+pl/.claude-plugin/plugin.json:2:11 old-manifest
+pl/.claude-plugin/plugin.json:3:13 old-manifest"
     );
+    let kinds: Vec<&str> = load(&env, &options).plugin_faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, ["manifest-validation-error", "manifest-parse-error"]);
 }
 
 #[test]
@@ -140,23 +142,25 @@ fn enabled_plugins_are_found_where_they_are_installed() {
             r#"{{"version": 2, "plugins": {{"one@m": [{{"scope": "user", "installPath": {path:?}}}]}}}}"#
         ),
     );
+    // A list that is known does not make what it lists installed: nobody has looked at that.
     let market = "home/.claude/plugins/marketplaces/m";
     env.write(
         &format!("{market}/.claude-plugin/marketplace.json"),
-        r#"{"name": "m", "plugins": [{"name": "two", "source": "./two"}, {"name": "evil", "source": "../../../.."}]}"#,
+        r#"{"name": "m", "plugins": [{"name": "two", "source": "./two"}]}"#,
     );
     env.write(&format!("{market}/two/agents/a.md"), agent("a", "from the marketplace"));
     env.write(
         "home/.claude/settings.json",
-        r#"{"enabledPlugins": {"one@m": true, "two@m": true, "off@m": false, "evil@m": true, "lost@m": true}}"#,
+        r#"{"enabledPlugins": {"one@m": true, "two@m": true, "off@m": false, "lost@m": true}}"#,
     );
-    assert_eq!(
-        summary(&env, &CatalogOptions::default()),
-        "one:a plugin installed\ntwo:a plugin from the marketplace"
-    );
+    assert_eq!(summary(&env, &CatalogOptions::default()), "one:a plugin installed");
     let reported = problems(&env, &CatalogOptions::default());
     assert_eq!(reported.matches("plugin-not-found").count(), 2, "{reported}");
-    // The project switches one off for itself.
+    assert_eq!(reported.matches("plugin-unpinned").count(), 1, "{reported}");
+    // The project switches one off for itself, once it is trusted.
     env.write("project/.claude/settings.json", r#"{"enabledPlugins": {"one@m": false}}"#);
-    assert_eq!(summary(&env, &CatalogOptions::default()), "two:a plugin from the marketplace");
+    assert_eq!(summary(&env, &CatalogOptions::default()), "one:a plugin installed");
+    let project = env.path("project").display().to_string();
+    env.write("home/.claude.json", format!(r#"{{"projects": {{{project:?}: {{"hasTrustDialogAccepted": true}}}}}}"#));
+    assert_eq!(summary(&env, &CatalogOptions::default()), "");
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use posse_core::diagnostic::{Diagnostic, Problem, Rule};
 
 /// The largest real agent file anybody has published is a tenth of this.
-pub(super) const MAX_FILE: u64 = 1024 * 1024;
+pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 
 /// A file's text, with a warning if it was not all UTF-8; or why there is none.
 pub(crate) fn text(path: &Path) -> Result<(String, Option<Problem>), Problem> {
@@ -60,7 +60,7 @@ fn unreadable(error: &io::Error) -> Problem {
 }
 
 /// The system's words without the number behind them.
-pub(super) fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
@@ -76,7 +76,7 @@ fn human(size: u64) -> String {
 }
 
 /// A flag that takes JSON or the path of a JSON file: its name for reports, and the JSON.
-pub(super) fn inline_or_file(
+pub(crate) fn inline_or_file(
     given: &str,
     name: &str,
     cwd: &Path,
@@ -87,8 +87,6 @@ pub(super) fn inline_or_file(
     let path: Arc<Path> = cwd.join(given).into();
     match text(&path) {
         Ok((text, _)) => Ok((path, text)),
-        Err(problem) => {
-            Err(vec![super::file_problem(&path, problem.hint("give JSON, or the path of a JSON file"))])
-        }
+        Err(problem) => Err(vec![problem.hint("give JSON, or the path of a JSON file").located(&path, "")]),
     }
 }
