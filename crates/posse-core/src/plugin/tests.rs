@@ -38,7 +38,9 @@ fn words(manifest: &Manifest) -> String {
     for command in manifest.commands.iter().flatten() {
         parts.push(match command {
             Command::Path(path) => format!("command {}", path.path),
-            Command::Named { name, text: CommandText::File(path), .. } => format!("command {name}={}", path.path),
+            Command::Named { name, text: CommandText::File(path), .. } => {
+                format!("command {name}={}", path.path)
+            }
             Command::Named { name, text: CommandText::Here(text), .. } => format!("command {name}:{text}"),
         });
     }
@@ -71,7 +73,10 @@ fn what_a_manifest_may_say() {
         (r#"{"name": "p"}"#, "p"),
         (r#"{"name": "Pläg-in_2:x"}"#, "Pläg-in_2:x"),
         (&with(r#""version": "1.0", "description": "does""#), "p, version 1.0, about does"),
-        (&with(r#""license": "MIT", "repository": "https://e.org/r""#), "p, repository https://e.org/r, license MIT"),
+        (
+            &with(r#""license": "MIT", "repository": "https://e.org/r""#),
+            "p, repository https://e.org/r, license MIT",
+        ),
         (&with(r#""author": {"name": "A", "email": "a@b"}"#), "p, by A"),
         (&with(r#""homepage": "mailto:a@example.org""#), "p, home mailto:a@example.org"),
         (&with(r#""keywords": []"#), "p"),
@@ -165,13 +170,13 @@ fn forms_people_really_wrote_are_understood_and_shown_as_they_are_written_today(
             "p, skills [skills]",
             r#"`skills` does not begin with `./` (write "./skills")"#,
         ),
-        ("skills", "true", "p", r#"`skills` takes paths such as "./skills/", not true or false; it is ignored"#),
         (
-            "agents",
-            r#""a.md""#,
-            "p, agents [a.md]",
-            r#"`a.md` does not begin with `./` (write "./a.md")"#,
+            "skills",
+            "true",
+            "p",
+            r#"`skills` takes paths such as "./skills/", not true or false; it is ignored"#,
         ),
+        ("agents", r#""a.md""#, "p, agents [a.md]", r#"`a.md` does not begin with `./` (write "./a.md")"#),
         ("agents", r#""./A.MD""#, "p, agents [A.MD]", ""),
         (
             "agents",
@@ -187,7 +192,8 @@ fn forms_people_really_wrote_are_understood_and_shown_as_they_are_written_today(
         ),
     ] {
         let source = with(&format!(r#""{key}": {value}"#));
-        let said = if said.is_empty() { String::new() } else { format!("\n1:{} old-manifest {said}", at(key)) };
+        let said =
+            if said.is_empty() { String::new() } else { format!("\n1:{} old-manifest {said}", at(key)) };
         assert_eq!(read(&source), format!("{made}{said}"), "{source}");
     }
 }
@@ -195,15 +201,27 @@ fn forms_people_really_wrote_are_understood_and_shown_as_they_are_written_today(
 #[test]
 fn a_plugin_without_a_usable_name_gets_one() {
     for (source, name, said) in [
-        ("{}", "some-folder", r#"the manifest has no `name`; the plugin is called like its folder (write "name": "some-folder")"#),
-        (r#"{"name": ""}"#, "some-folder", r#"the name is empty; the plugin is called `some-folder` (write "some-folder")"#),
+        (
+            "{}",
+            "some-folder",
+            r#"the manifest has no `name`; the plugin is called like its folder (write "name": "some-folder")"#,
+        ),
+        (
+            r#"{"name": ""}"#,
+            "some-folder",
+            r#"the name is empty; the plugin is called `some-folder` (write "some-folder")"#,
+        ),
         (r#"{"name": 5}"#, "5", r#"`name` takes text, not a number; the plugin is called `5` (write "5")"#),
         (
             r#"{"name": "CI/CD & DevOps Suite"}"#,
             "ci-cd-devops-suite",
             r#"the name `CI/CD & DevOps Suite` cannot stand before a `:`; the plugin is called `ci-cd-devops-suite` (write "ci-cd-devops-suite")"#,
         ),
-        (r#"{"name": ".."}"#, "some-folder", r#"the name `..` cannot stand before a `:`; the plugin is called `some-folder` (write "some-folder")"#),
+        (
+            r#"{"name": ".."}"#,
+            "some-folder",
+            r#"the name `..` cannot stand before a `:`; the plugin is called `some-folder` (write "some-folder")"#,
+        ),
     ] {
         let at = if source == "{}" { 1 } else { 10 };
         assert_eq!(read(source), format!("{name}\n1:{at} old-manifest {said}"), "{source}");
@@ -228,7 +246,9 @@ fn parts_without_use_and_slips_of_the_pen_are_told() {
     let said = read(&source);
     assert_eq!(said.matches("plugin-part-unused").count(), 2, "{said}");
     assert!(said.contains("did you mean `agents`?"), "{said}");
-    let options = with(r#""userConfig": {"a": {"kind": "x"}, "b": {"type": "secret"}, "c": 5, "d": {"type": "number", "default": "x"}}"#);
+    let options = with(
+        r#""userConfig": {"a": {"kind": "x"}, "b": {"type": "secret"}, "c": 5, "d": {"type": "number", "default": "x"}}"#,
+    );
     let said = read(&options);
     assert!(said.starts_with("p, a:string, b:string, c:number=5, d:number\n"), "{said}");
     assert_eq!(said.matches("old-manifest").count(), 4, "{said}");
@@ -239,9 +259,17 @@ fn parts_without_use_and_slips_of_the_pen_are_told() {
 #[test]
 fn hooks_with_or_without_a_name_around_them() {
     for (source, groups, rules) in [
-        (r#"{"description": "d", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}"#, 1, ""),
+        (
+            r#"{"description": "d", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}"#,
+            1,
+            "",
+        ),
         (r#"{"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}"#, 1, "old-manifest"),
-        (r#"{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}], "Nope": []}}"#, 0, "invalid-hook unknown-hook-event"),
+        (
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}], "Nope": []}}"#,
+            0,
+            "invalid-hook unknown-hook-event",
+        ),
         (r#"{}"#, 0, "invalid-hook"),
         (r#"[]"#, 0, "invalid-hook"),
     ] {

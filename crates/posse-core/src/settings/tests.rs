@@ -243,7 +243,9 @@ fn a_plugins_options_are_found_with_and_without_its_marketplace() {
     let text = r#"{"pluginConfigs": {"p@m": {"options": {"a": 1}}, "q": {"b": 2}, "pq": {"c": 3}}}"#;
     let (settings, _) = merge(&[file(Layer::User, text).0], FolderTrust::Trusted);
     let of = |name: &str| settings.plugin_config(name).iter().map(|(key, _)| &**key).collect::<String>();
-    assert_eq!([of("p"), of("q"), of("pq"), of("m"), of("")], ["a", "b", "c", "", ""]);
+    assert_eq!([of("p@m"), of("p@n"), of("q"), of("m"), of("")], ["a", "", "b", "", ""]);
+    // One for a session gets what was chosen for its name anywhere.
+    assert_eq!([of("p@inline"), of("q@inline"), of("pq@inline"), of("m@inline")], ["a", "b", "c", ""]);
 }
 
 // ── Denials ──

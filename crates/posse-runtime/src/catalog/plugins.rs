@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use posse_core::definition::{AgentDefinition, Naming, Parsed};
 use posse_core::diagnostic::{Diagnostic, Problem, Rule, Severity};
-use posse_core::hooks::{HookHandler, HookKind};
+use posse_core::hooks::{HookGroup, HookHandler, HookKind};
 use posse_core::origin::{Origin, Source, Standing};
 use posse_core::plugin::{self, Manifest, UserOption, Variables};
 use posse_core::registry::Findings;
@@ -44,6 +44,39 @@ pub struct Plugin {
     pub skills: Vec<PathBuf>,
     /// Commands.
     pub commands: Vec<CommandPlace>,
+}
+
+impl Plugin {
+    /// What `${…}` stands for in what a model or a person reads: without secrets.
+    pub fn public_variables(&self) -> Variables {
+        public(&self.variables, &self.manifest.user_config)
+    }
+
+    /// Its hooks with values in what no shell will fill in: addresses, headers, questions. Only headers get secrets.
+    pub fn filled_hooks(&self) -> Vec<Vec<HookGroup>> {
+        let shown = self.public_variables();
+        let fill =
+            |text: &mut Box<str>, variables: &Variables| *text = plugin::substitute(text, variables).into();
+        let mut files: Vec<Vec<HookGroup>> = self.hooks.iter().map(|part| part.groups.clone()).collect();
+        for handler in files.iter_mut().flatten().flat_map(|group| &mut group.handlers) {
+            match &mut handler.kind {
+                HookKind::Http { url, headers, .. } => {
+                    fill(url, &shown);
+                    headers.iter_mut().for_each(|(_, value)| fill(value, &self.variables));
+                }
+                HookKind::Prompt { prompt, .. } | HookKind::Agent { prompt, .. } => fill(prompt, &shown),
+                // Whoever runs these fills in what they need.
+                HookKind::Command { .. } | HookKind::McpTool { .. } => {}
+            }
+        }
+        files
+    }
+}
+
+fn public(variables: &Variables, options: &[UserOption]) -> Variables {
+    let is_secret = |key: &str| options.iter().any(|option| &*option.key == key && option.sensitive);
+    let user_config = variables.user_config.iter().filter(|(key, _)| !is_secret(key)).cloned().collect();
+    Variables { user_config, ..variables.clone() }
 }
 
 /// An MCP server of a plugin.
@@ -291,15 +324,7 @@ impl Loading<'_> {
         let hooks = self.hooks(&parts, &needs);
         let servers = self.servers(&parts, &needs);
         // What a model reads may end up anywhere: secrets stay out of it.
-        let public = Variables {
-            user_config: variables
-                .user_config
-                .iter()
-                .filter(|(key, _)| !needs.is_secret(key))
-                .cloned()
-                .collect(),
-            ..variables.clone()
-        };
+        let public = public(&variables, &parts.manifest.user_config);
         let context =
             Context { folder: &parts.root, name: &name, needs: Needs { variables: &public, ..needs } };
         match &parts.manifest.agents {

@@ -101,7 +101,7 @@ fn plugin_hooks(catalog: &Catalog) -> impl Iterator<Item = (Arc<HookSource>, Vec
             plugin: Some(environment),
             is_managed: plugin.is_managed,
         });
-        plugin.hooks.iter().map(move |part| (Arc::clone(&source), part.groups.clone()))
+        plugin.filled_hooks().into_iter().map(move |groups| (Arc::clone(&source), groups))
     })
 }
 

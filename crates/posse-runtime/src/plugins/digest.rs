@@ -54,6 +54,11 @@ impl Tree {
     }
 }
 
+/// A short digest of some bytes, for people to compare.
+pub(super) fn mark(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes)[..6])
+}
+
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -271,9 +271,12 @@ fn version(staged: &Staged, entry: &PluginEntry) -> Option<String> {
     staged.parts.manifest.version.as_ref().or(entry.version.as_ref()).map(ToString::to_string)
 }
 
-/// Moves content to its place. What lies there already is replaced: somebody may have changed it.
+/// Moves content to its place. What lies there already is replaced if somebody changed it.
 fn settle(staged: Staged, path: &Path) -> Result<(), PluginError> {
-    replace(&staged.content, path)?;
+    let is_there = Tree::read(path).is_ok_and(|tree| tree.digest() == staged.digest);
+    if !is_there {
+        replace(&staged.content, path)?;
+    }
     drop(staged.folder);
     Ok(())
 }

@@ -16,7 +16,7 @@ use posse_core::plugin::{
     self, Command, CommandText, HooksAt, Manifest, ManifestPath, PowerKind, Powers, Reach, ServersAt,
 };
 
-use super::digest::{Tree, hex};
+use super::digest::{Tree, hex, mark};
 
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 const OLD_MANIFEST: &str = "plugin.json";
@@ -256,11 +256,18 @@ impl Parts {
                 Some(matcher) if !matcher.is_empty() => format!("{} ({matcher})", group.event.name()),
                 Some(_) | None => group.event.name().to_owned(),
             };
-            let reach = group.handlers.iter().map(|handler| handler.kind.label());
+            let reach = group.handlers.iter().map(|handler| words_of(&handler.kind));
             powers.add(PowerKind::Hook, name, Reach::these(reach));
         }
         for server in &self.servers {
-            powers.add(PowerKind::Server, server.name.clone(), Reach::these([server.config.words()]));
+            let more = match &server.config {
+                McpConfig::Stdio { env, .. } => env.iter().map(|(name, value)| format!("{name}={value}")),
+                McpConfig::Remote { headers, .. } => {
+                    headers.iter().map(|(name, value)| format!("{name}: {value}"))
+                }
+            };
+            let reach = std::iter::once(server.config.words()).chain(more);
+            powers.add(PowerKind::Server, server.name.clone(), Reach::these(reach));
         }
         if self.runs_programs() {
             for file in content.files.iter().filter(|file| !is_prose(&file.path)) {
@@ -302,7 +309,10 @@ impl Parts {
             plugin: Some(self.manifest.name.clone().into()),
         };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-        let naming = Naming::Plugin { plugin: &self.manifest.name, folders: &[], stem: &stem };
+        let below = path.strip_prefix("agents").ok().and_then(Path::parent);
+        let folders: Vec<_> = below.into_iter().flatten().map(|part| part.to_string_lossy()).collect();
+        let folders: Vec<&str> = folders.iter().map(|part| &**part).collect();
+        let naming = Naming::Plugin { plugin: &self.manifest.name, folders: &folders, stem: &stem };
         let (Parsed::Agent(agent), _) = definition::parse(&text, &source, naming) else { return };
         let reach = match &agent.tools {
             None => Reach::All,
@@ -347,6 +357,20 @@ impl Parts {
             }
         }
     }
+}
+
+/// What a hook does, so that two that do something else never look the same.
+fn words_of(kind: &HookKind) -> String {
+    let rest = match kind {
+        HookKind::Command { .. } => return kind.label(),
+        HookKind::Http { url, headers, allowed_env } => format!("{url} {headers:?} {allowed_env:?}"),
+        HookKind::McpTool { input, .. } => {
+            let input = input.as_ref().map(|input| plugin::expand(input, &plugin::Variables::default()));
+            input.map(|input| input.to_string()).unwrap_or_default()
+        }
+        HookKind::Prompt { prompt, .. } | HookKind::Agent { prompt, .. } => prompt.to_string(),
+    };
+    format!("{} (content {})", kind.label(), mark(rest.as_bytes()))
 }
 
 /// The manifest; a plugin without one is called like its folder.

@@ -24,12 +24,14 @@ impl Store {
     /// Keeps a secret.
     pub(super) fn keep_secret(&self, id: &str, key: &str, value: &str) -> Result<(), PluginError> {
         let file = self.secrets_file();
-        store::edit(&file, |root| {
+        // One that somebody opened up is closed before anything is written to it.
+        if file.exists() {
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&file, mode).map_err(PluginError::io(&file))?;
+        }
+        store::edit_with(&file, 0o600, |root| {
             store::object(root, id).insert(key.to_owned(), Value::from(value));
-        })?;
-        // New files are made so; one that somebody opened up is closed again.
-        let mode = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(&file, mode).map_err(PluginError::io(&file))
+        })
     }
 
     /// Forgets the secrets of a plugin.

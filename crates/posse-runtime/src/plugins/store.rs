@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::json;
@@ -89,6 +90,15 @@ pub(super) fn read(file: &Path) -> Result<Option<(Node, String)>, PluginError> {
 
 /// Changes a JSON file that may hold anything else. Only plain JSON: comments are somebody's work and would be lost.
 pub(super) fn edit(file: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> Result<(), PluginError> {
+    edit_with(file, 0o644, change)
+}
+
+/// The same; a new file gets this mode.
+pub(super) fn edit_with(
+    file: &Path,
+    mode: u32,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Result<(), PluginError> {
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -105,11 +115,11 @@ pub(super) fn edit(file: &Path, change: impl FnOnce(&mut Map<String, Value>)) ->
         },
     };
     change(&mut root);
-    write(file, &Value::Object(root))
+    write(file, mode, &Value::Object(root))
 }
 
 /// Replaces a file; readers see the old one or the new one.
-pub(super) fn write(file: &Path, value: &Value) -> Result<(), PluginError> {
+fn write(file: &Path, mode: u32, value: &Value) -> Result<(), PluginError> {
     let failed = |source| PluginError::Io { path: file.to_owned(), source };
     // A link is followed, or the file it leads to would be left behind.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
@@ -118,9 +128,9 @@ pub(super) fn write(file: &Path, value: &Value) -> Result<(), PluginError> {
     let replace = || -> io::Result<()> {
         let mut temporary = tempfile::NamedTempFile::new_in(parent)?;
         temporary.write_all(format!("{value:#}\n").as_bytes())?;
-        if let Ok(metadata) = fs::metadata(&real) {
-            temporary.as_file().set_permissions(metadata.permissions())?;
-        }
+        let earlier = fs::metadata(&real).map(|metadata| metadata.permissions());
+        let permissions = earlier.unwrap_or_else(|_| fs::Permissions::from_mode(mode));
+        temporary.as_file().set_permissions(permissions)?;
         temporary.as_file().sync_all()?;
         temporary.persist(&real).map_err(|error| error.error)?;
         Ok(())

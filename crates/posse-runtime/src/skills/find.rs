@@ -8,7 +8,8 @@ use posse_core::diagnostic::{Diagnostic, Problem, Rule};
 use posse_core::origin::{Origin, Source, Standing};
 use posse_core::skill::{self, Kind, Naming, SkillFindings, SkillRegistry};
 
-use crate::catalog::{Catalog, CatalogOptions, Plugin, read, walk};
+use crate::catalog::{Catalog, CatalogOptions, Plugin, walk};
+use crate::read;
 use crate::world::World;
 
 /// The file that makes a folder a skill.

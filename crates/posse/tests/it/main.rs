@@ -14,6 +14,7 @@ mod http;
 mod lint;
 mod openai_client;
 mod permissions;
+mod plugins;
 #[cfg(target_os = "linux")]
 mod reap;
 mod run;

@@ -161,6 +161,9 @@ fn enabled_plugins_are_found_where_they_are_installed() {
     env.write("project/.claude/settings.json", r#"{"enabledPlugins": {"one@m": false}}"#);
     assert_eq!(summary(&env, &CatalogOptions::default()), "one:a plugin installed");
     let project = env.path("project").display().to_string();
-    env.write("home/.claude.json", format!(r#"{{"projects": {{{project:?}: {{"hasTrustDialogAccepted": true}}}}}}"#));
+    env.write(
+        "home/.claude.json",
+        format!(r#"{{"projects": {{{project:?}: {{"hasTrustDialogAccepted": true}}}}}}"#),
+    );
     assert_eq!(summary(&env, &CatalogOptions::default()), "");
 }
