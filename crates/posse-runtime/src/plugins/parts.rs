@@ -260,12 +260,9 @@ impl Parts {
             powers.add(PowerKind::Hook, name, Reach::these(reach));
         }
         for server in &self.servers {
-            let more = match &server.config {
-                McpConfig::Stdio { env, .. } => env.iter().map(|(name, value)| format!("{name}={value}")),
-                McpConfig::Remote { headers, .. } => {
-                    headers.iter().map(|(name, value)| format!("{name}: {value}"))
-                }
-            };
+            let (McpConfig::Stdio { env: more, .. } | McpConfig::Remote { headers: more, .. }) =
+                &server.config;
+            let more = more.iter().map(|(name, value)| format!("{name}={value}"));
             let reach = std::iter::once(server.config.words()).chain(more);
             powers.add(PowerKind::Server, server.name.clone(), Reach::these(reach));
         }
