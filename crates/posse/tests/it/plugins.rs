@@ -399,8 +399,8 @@ fn archive(env: &TestEnv, file: &str, entries: &[(&str, &str)]) -> String {
     body.extend(b"PK\x05\x06\0\0\0\0");
     body.extend(count.to_le_bytes());
     body.extend(count.to_le_bytes());
-    body.extend(start.to_le_bytes());
     body.extend(length.to_le_bytes());
+    body.extend(start.to_le_bytes());
     body.extend(0_u16.to_le_bytes());
     let path = env.path(file);
     std::fs::File::create(&path).unwrap().write_all(&body).unwrap();
