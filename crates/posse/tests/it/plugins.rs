@@ -1,6 +1,5 @@
 //! Plugins as a user has them: added, installed, switched, updated, tampered with; and what of them runs.
 
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
@@ -50,7 +49,7 @@ fn hook(env: &TestEnv, script: &str) {
 
 fn script(env: &TestEnv, path: &str, body: &str) {
     let path = env.write(path, format!("#!/bin/sh\n{body}\n"));
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
 fn installed() -> TestEnv {
@@ -370,9 +369,9 @@ fn archive(env: &TestEnv, file: &str, entries: &[(&str, &str)]) -> String {
     let mut body = Vec::new();
     let mut directory = Vec::new();
     for (name, text) in entries {
-        let offset = u32::try_from(body.len()).unwrap();
-        let size = u32::try_from(text.len()).unwrap();
-        let length = u16::try_from(name.len()).unwrap();
+        let offset = u32::try_from(body.len()).expect("a small number");
+        let size = u32::try_from(text.len()).expect("a small number");
+        let length = u16::try_from(name.len()).expect("a small number");
         let mut common = Vec::new();
         for number in [20_u16, 0, 0, 0, 0x21] {
             common.extend(number.to_le_bytes());
@@ -393,8 +392,11 @@ fn archive(env: &TestEnv, file: &str, entries: &[(&str, &str)]) -> String {
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
     }
-    let (start, length) = (u32::try_from(body.len()).unwrap(), u32::try_from(directory.len()).unwrap());
-    let count = u16::try_from(entries.len()).unwrap();
+    let (start, length) = (
+        u32::try_from(body.len()).expect("a small number"),
+        u32::try_from(directory.len()).expect("a small number"),
+    );
+    let count = u16::try_from(entries.len()).expect("a small number");
     body.extend(directory);
     body.extend(b"PK\x05\x06\0\0\0\0");
     body.extend(count.to_le_bytes());
@@ -402,9 +404,7 @@ fn archive(env: &TestEnv, file: &str, entries: &[(&str, &str)]) -> String {
     body.extend(length.to_le_bytes());
     body.extend(start.to_le_bytes());
     body.extend(0_u16.to_le_bytes());
-    let path = env.path(file);
-    std::fs::File::create(&path).unwrap().write_all(&body).unwrap();
-    path.display().to_string()
+    env.write(file, body).display().to_string()
 }
 
 fn crc(bytes: &[u8]) -> u32 {
