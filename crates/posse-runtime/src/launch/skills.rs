@@ -24,7 +24,7 @@ pub(super) fn shelf(
     session: &str,
     model: &str,
 ) -> Arc<Shelf> {
-    let plugins = catalog.plugins.iter().map(PluginSkills::usual).collect();
+    let plugins = catalog.plugins.iter().map(PluginSkills::of).collect();
     let places = Places::of(catalog, world, &request.catalog, plugins);
     let mut circumstances = Circumstances::of(catalog, world, session, price::context_window(model));
     let flags = request.disallowed_tools.iter().flat_map(|list| split_entries(list));

@@ -9,6 +9,7 @@ use posse_core::origin::{Origin, Source, Standing};
 use posse_core::skill::{self, Kind, Naming, SkillFindings, SkillRegistry};
 
 use crate::catalog::{Catalog, CatalogOptions, Plugin, walk};
+use crate::plugins::CommandPlace;
 use crate::read;
 use crate::world::World;
 
@@ -24,22 +25,26 @@ pub struct PluginSkills {
     pub root: PathBuf,
     /// Folders of skills, or single skills.
     pub skills: Vec<PathBuf>,
-    /// Folders of commands, or single files.
-    pub commands: Vec<PathBuf>,
+    /// Where its commands are.
+    pub commands: Vec<CommandPlace>,
     /// What `${…}` in its texts stands for, besides what every skill knows.
     pub variables: Vec<(String, String)>,
 }
 
 impl PluginSkills {
-    /// What a plugin brings in its usual folders.
-    pub fn usual(plugin: &Plugin) -> Self {
-        let root = plugin.path.clone();
+    /// What a plugin says it brings. A model reads the texts: what is secret is left out.
+    pub fn of(plugin: &Plugin) -> Self {
+        let public = plugin.public_variables();
+        let folders = [("CLAUDE_PLUGIN_ROOT", public.root), ("CLAUDE_PLUGIN_DATA", public.data)];
+        let folders = folders.map(|(name, value)| (name.to_owned(), value));
+        let chosen =
+            public.user_config.iter().map(|(key, value)| (format!("user_config.{key}"), value.to_string()));
         Self {
             name: Arc::clone(&plugin.name),
-            skills: vec![root.join("skills")],
-            commands: vec![root.join("commands")],
-            variables: vec![("CLAUDE_PLUGIN_ROOT".into(), root.display().to_string())],
-            root,
+            root: plugin.path.clone(),
+            skills: plugin.skills.clone(),
+            commands: plugin.commands.clone(),
+            variables: folders.into_iter().chain(chosen).collect(),
         }
     }
 }
@@ -71,6 +76,8 @@ struct Candidate {
     folders: Vec<String>,
     stem: String,
     source: Source,
+    /// What it says, if that stands in no file of its own.
+    text: Option<String>,
 }
 
 impl Places {
@@ -160,7 +167,15 @@ impl Places {
                 Home { path: plugin.root.clone(), origin: Origin::Plugin, standing: Standing::Folder(0) };
             let place = Place { home: &home, plugin: Some(&plugin.name) };
             plugin.skills.iter().for_each(|folder| place.skills(folder, &mut found));
-            plugin.commands.iter().for_each(|folder| place.commands(folder, &mut found, problems));
+            for command in &plugin.commands {
+                match command {
+                    CommandPlace::Folder(folder) => place.commands(folder, &mut found, problems),
+                    CommandPlace::File { path, name } => found.push(place.command(path, name.as_deref())),
+                    CommandPlace::Here { name, text, description } => {
+                        found.push(place.written(&plugin.root, name, text, description.as_deref()));
+                    }
+                }
+            }
         }
         found
     }
@@ -204,7 +219,32 @@ impl Place<'_> {
     fn skill(&self, folder: &Path, file: PathBuf, root: &Path) -> Option<Candidate> {
         let stem = folder.file_name()?.to_string_lossy().into_owned();
         let source = self.source(&file, root);
-        Some(Candidate { file, kind: Kind::Skill, folders: Vec::new(), stem, source })
+        Some(Candidate { file, kind: Kind::Skill, folders: Vec::new(), stem, source, text: None })
+    }
+
+    /// A command in a file of its own, called as the manifest says, or like the file.
+    fn command(&self, file: &Path, name: Option<&str>) -> Candidate {
+        let own = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = name.map(str::to_owned).or(own).unwrap_or_default();
+        let source = self.source(file, file.parent().unwrap_or(file));
+        Candidate {
+            file: file.to_owned(),
+            kind: Kind::Command,
+            folders: Vec::new(),
+            stem,
+            source,
+            text: None,
+        }
+    }
+
+    /// A command that stands in the manifest.
+    fn written(&self, root: &Path, name: &str, text: &str, description: Option<&str>) -> Candidate {
+        let file = root.join(".claude-plugin/plugin.json");
+        let header = description.map(|text| format!("---\ndescription: {}\n---\n", serde_json::json!(text)));
+        let text = format!("{}{text}", header.unwrap_or_default());
+        let source = self.source(&file, root);
+        let (stem, kind) = (name.to_owned(), Kind::Command);
+        Candidate { file, kind, folders: Vec::new(), stem, source, text: Some(text) }
     }
 
     fn commands(&self, folder: &Path, found: &mut Vec<Candidate>, problems: &mut Vec<Diagnostic>) {
@@ -216,17 +256,21 @@ impl Place<'_> {
             let folders = parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
             let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let source = self.source(&file, folder);
-            found.push(Candidate { file, kind: Kind::Command, folders, stem, source });
+            found.push(Candidate { file, kind: Kind::Command, folders, stem, source, text: None });
         }
     }
 }
 
 impl Candidate {
     fn read(self, findings: &mut SkillFindings) {
-        let Self { file, kind, folders, stem, source } = self;
+        let Self { file, kind, folders, stem, source, text } = self;
         let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
         let naming = Naming { kind, plugin: source.plugin.as_deref(), folders: &folders, stem: &stem };
-        match read::text(&file) {
+        let read = match text {
+            Some(text) => Ok((text, None)),
+            None => read::text(&file),
+        };
+        match read {
             Ok((text, warning)) => {
                 let (skill, diagnostics) = skill::parse(&text, &source, naming);
                 findings.skills.push(skill);

@@ -1,6 +1,7 @@
 use posse_core::skill::SkillRegistry;
 
 use super::*;
+use crate::plugins::CommandPlace;
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
@@ -12,7 +13,10 @@ fn plugin(root: &Path) -> PluginSkills {
         name: "kit".into(),
         root: root.to_owned(),
         skills: vec![root.join("skills"), root.join("single")],
-        commands: vec![root.join("commands"), root.join("more/one.md")],
+        commands: vec![
+            CommandPlace::Folder(root.join("commands")),
+            CommandPlace::File { path: root.join("more/one.md"), name: None },
+        ],
         variables: Vec::new(),
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn run(args: &SkillsArgs, world: &World, terminal: &mut Terminal) -> 
 
 /// The skills that a session here would have.
 pub(super) fn registry(catalog: &Catalog, world: &World, options: &CatalogOptions) -> SkillRegistry {
-    let plugins = catalog.plugins.iter().map(PluginSkills::usual).collect();
+    let plugins = catalog.plugins.iter().map(PluginSkills::of).collect();
     Places::of(catalog, world, options, plugins).read()
 }
 

@@ -443,3 +443,36 @@ fn validate_tells_everything_with_its_place() {
     env.write("good/agents/a.md", "---\nname: a\ndescription: d\n---\nx\n");
     assert!(env.posse(&["plugin", "validate", "../good"]).success().contains("✓ good: 0 errors, 0 warnings"));
 }
+
+#[test]
+fn skills_and_commands_stand_where_the_manifest_says() {
+    let env = env();
+    let manifest = r#"{
+        "name": "tools",
+        "skills": "./know-how/",
+        "commands": {
+            "hello": { "content": "Say hello to $ARGUMENTS in ${user_config.language}.", "description": "Greets" },
+            "again": { "source": "./texts/a.md" }
+        },
+        "userConfig": { "language": { "type": "string", "title": "Language", "description": "d", "default": "Latin" } }
+    }"#;
+    env.write("plugin/.claude-plugin/plugin.json", manifest);
+    env.write(
+        "plugin/know-how/cook/SKILL.md",
+        "---\ndescription: Cooks\n---\nCook with ${CLAUDE_PLUGIN_ROOT}/pan.\n",
+    );
+    env.write("plugin/texts/a.md", "---\ndescription: Again\n---\nOnce more.\n");
+    let plugin = env.path("plugin").display().to_string();
+    let listed = env.posse(&["skills", "--json", "--plugin-dir", &plugin]).success();
+    for name in ["tools:cook", "tools:hello", "tools:again"] {
+        assert!(listed.contains(&format!("\"{name}\"")), "{name} in {listed}");
+    }
+    let server = posse_testkit::FakeModel::answering(|_| {
+        posse_testkit::server::MessagesReply::new().text("Done.").answer()
+    });
+    let mut env = env;
+    env.set("ANTHROPIC_BASE_URL", &server.url()).set("ANTHROPIC_API_KEY", "k");
+    env.posse(&["-p", "/tools:hello Rome", "--plugin-dir", &plugin]).success();
+    let sent = server.requests()[0].body["messages"].to_string();
+    assert!(sent.contains("Say hello to Rome in Latin."), "{sent}");
+}
