@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::needs::{self, Need};
-use crate::shell::Shell;
+use crate::shell::{Shell, project_root};
 
 /// What the tests need beyond Rust. Whatever can be fetched is installed under the target folder by the command
 /// itself; the person should never have to read a list first.
@@ -60,6 +60,39 @@ const BUBBLEWRAP: Need = Need {
     },
 };
 
+/// Servers of tools that others wrote. Pinned: what they offer is what the tests expect.
+const MCP_SERVERS: Need = Need {
+    what: "the MCP servers of the tests",
+    check: |shell| {
+        let installed = mcp_servers(shell);
+        let same = |name: &str| {
+            let pinned = std::fs::read(project_root().join(MCP_MANIFESTS).join(name));
+            pinned.ok().is_some_and(|pinned| std::fs::read(installed.join(name)).ok() == Some(pinned))
+        };
+        same("package.json")
+            && same("package-lock.json")
+            && installed.join("node_modules/.package-lock.json").is_file()
+    },
+    install: |shell| {
+        let folder = mcp_servers(shell);
+        let copy =
+            |name: &str| std::fs::copy(project_root().join(MCP_MANIFESTS).join(name), folder.join(name));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| copy("package.json"))
+            .and_then(|_| copy("package-lock.json"))
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let mut npm = shell.command("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]).arg(&folder);
+        if shell.works(&mut npm) { Ok(()) } else { Err("npm could not install them".to_owned()) }
+    },
+};
+
+const MCP_MANIFESTS: &str = "crates/posse-testkit/mcp-servers";
+
+fn mcp_servers(shell: &Shell) -> PathBuf {
+    shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs/mcp-servers")
+}
+
 /// Python packages of the tests live under the target folder.
 fn python_packages(shell: &Shell) -> PathBuf {
     shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs/python")
@@ -80,6 +113,13 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
         shell.note(&problem);
     }
 
+    let has_npm = shell.works(shell.command("npm").arg("--version"));
+    if has_npm {
+        needs::ensure(shell, std::slice::from_ref(&MCP_SERVERS))?;
+    } else {
+        shell.note("npm is not installed, so the tests against MCP servers of others are skipped");
+    }
+
     // First, because they are few: what the command ends with should be the tests that count.
     if filters.is_empty() {
         shell.step("doc tests", shell.cargo().args(["test", "--doc", "--workspace", "--no-fail-fast"]));
@@ -90,6 +130,9 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     // The tidy checks are ordinary tests of this crate, so the workspace run includes them.
     let mut tests = shell.cargo();
     tests.env("POSSE_TEST_PYTHON", python_packages(shell));
+    if has_npm {
+        tests.env("POSSE_TEST_MCP", mcp_servers(shell));
+    }
     if shell.works(shell.cargo().args(["nextest", "--version"])) {
         tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);
     } else {

@@ -1,7 +1,19 @@
 //! MCP servers as configured, in frontmatter and elsewhere. Knows shapes; connecting is the runtime's business.
 
+mod choose;
+mod config;
+mod expand;
+mod name;
+mod policy;
+
 use crate::diagnostic::{Problem, Rule};
 use crate::node::{Entry, Node, Value};
+
+pub use choose::{Approvals, Chosen, McpSource, NotStarted, Offered, Rules, Standing, choose};
+pub use config::{FileServer, McpConfig, OAuthOptions, Reach, Transport, read_config, read_file};
+pub use expand::{Missing, expand};
+pub use name::{LONGEST_NAME, full_name, normalized};
+pub use policy::{Denied, Policy, ServerRule, read_rule};
 
 /// An entry of an agent's `mcpServers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,53 +36,6 @@ impl McpServer {
             Self::Named(name) | Self::Inline { name, .. } => name,
         }
     }
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum McpConfig {
-    /// A child process that speaks on its standard streams.
-    Stdio {
-        /// Program.
-        command: Box<str>,
-        /// Arguments.
-        args: Vec<Box<str>>,
-        /// Extra environment, in order.
-        env: Vec<(Box<str>, Box<str>)>,
-    },
-    /// A server at an address.
-    Remote {
-        /// By which protocol.
-        transport: Transport,
-        /// Where.
-        url: Box<str>,
-        /// Extra headers, in order.
-        headers: Vec<(Box<str>, Box<str>)>,
-    },
-}
-
-impl McpConfig {
-    /// What connecting runs or reaches, for a person who decides about it.
-    pub fn words(&self) -> String {
-        match self {
-            Self::Stdio { command, args, .. } => {
-                let words = std::iter::once(command).chain(args).map(|word| &**word);
-                words.collect::<Vec<_>>().join(" ")
-            }
-            Self::Remote { url, .. } => url.to_string(),
-        }
-    }
-}
-
-/// Protocols to a server at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// Streamable HTTP.
-    Http,
-    /// The older server-sent events.
-    Sse,
-    /// Web sockets.
-    WebSocket,
 }
 
 const MODERN: &str =
@@ -134,38 +99,6 @@ fn read_named(entry: &Entry, problems: &mut Vec<Problem>) -> Option<McpServer> {
             problems.push(problem);
             None
         }
-    }
-}
-
-/// Reads one server's configuration.
-pub fn read_config(node: &Node) -> Result<McpConfig, Problem> {
-    let invalid = |text: String| Problem::at(Rule::InvalidMcpServer, node.span, text).hint(MODERN);
-    if node.as_map().is_none() {
-        return Err(invalid(format!("an MCP server's configuration is a mapping; this is {}", node.kind())));
-    }
-    let text = |key: &str| node.text_of(key);
-    let kind = text("type").or_else(|| text("transport"));
-    let transport = match kind.as_deref() {
-        None if text("url").is_some() && text("command").is_none() => Some(Transport::Http),
-        None | Some("stdio" | "local") => None,
-        Some("http" | "streamable-http" | "streamableHttp") => Some(Transport::Http),
-        Some("sse") => Some(Transport::Sse),
-        Some("ws") => Some(Transport::WebSocket),
-        Some(other) => {
-            return Err(invalid(format!("no transport is called `{other}`; use stdio, http, sse or ws")));
-        }
-    };
-    match transport {
-        None => Ok(McpConfig::Stdio {
-            command: text("command").ok_or_else(|| invalid("a stdio server needs `command`".into()))?,
-            args: node.get("args").and_then(Node::scalars).unwrap_or_default(),
-            env: node.get("env").map(Node::scalar_pairs).unwrap_or_default(),
-        }),
-        Some(transport) => Ok(McpConfig::Remote {
-            transport,
-            url: text("url").ok_or_else(|| invalid("a server at an address needs `url`".into()))?,
-            headers: node.get("headers").map(Node::scalar_pairs).unwrap_or_default(),
-        }),
     }
 }
 

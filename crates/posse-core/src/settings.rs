@@ -18,6 +18,7 @@ use crate::budget::Limits;
 use crate::diagnostic::{Diagnostic, Problem, Rule, Severity};
 use crate::hooks::HookGroup;
 use crate::json;
+use crate::mcp;
 use crate::node::Node;
 use crate::origin::Origin;
 use crate::permission::Mode;
@@ -169,6 +170,15 @@ pub struct WorktreeSettings {
     pub sparse: Vec<Box<str>>,
 }
 
+/// What is said about MCP servers: which may be used at all, and which of a folder's `.mcp.json` are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct McpSettings {
+    /// `allowedMcpServers` and `deniedMcpServers`.
+    pub policy: mcp::Policy,
+    /// `enableAllProjectMcpServers`, `enabledMcpjsonServers` and `disabledMcpjsonServers`.
+    pub approvals: mcp::Approvals,
+}
+
 /// Names and values, in order.
 pub type Options = Vec<(Box<str>, Box<str>)>;
 
@@ -199,6 +209,8 @@ pub struct Settings {
     pub hook_env: Option<Set<Vec<Box<str>>>>,
     /// `allowManagedMcpServersOnly` (administrator only).
     pub managed_mcp_only: Option<SetIn>,
+    /// What is said about MCP servers.
+    pub mcp: McpSettings,
     /// `budget`: for the whole tree of agents.
     pub budget: TreeBudget,
     /// `sandbox`.

@@ -10,6 +10,7 @@ pub mod context;
 pub mod doctor;
 pub mod hooks;
 pub mod launch;
+pub mod mcp;
 pub mod memory;
 pub mod model;
 pub mod net;

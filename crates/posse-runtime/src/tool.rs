@@ -4,7 +4,7 @@
 //! else: no process-wide state, no cwd but the run's. Failure is an answer the model can read, never a Rust error.
 
 pub mod builtin;
-mod capture;
+pub(crate) mod capture;
 mod context;
 pub mod crew;
 mod deferred;

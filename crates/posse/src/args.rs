@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
-pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArg, ScopeArgs};
+pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArgs};
 pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
 
 /// Run AI agents that are defined as Markdown files.
@@ -110,6 +110,10 @@ pub enum Command {
     /// sub-command: list.
     #[command(alias = "plugins")]
     Plugin(PluginArgs),
+    /// Configure servers that bring tools (MCP), see how they are, and log in to them
+    ///
+    /// Without a sub-command: list.
+    Mcp(McpArgs),
     /// Say what works here and what does not, with what to do about it
     ///
     /// Exit code 0 if nothing is broken, 1 otherwise.
@@ -121,6 +125,117 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// `posse mcp`.
+#[derive(Debug, clap::Args)]
+pub struct McpArgs {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Option<McpCommand>,
+}
+
+/// What to do with servers.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// List the servers that are configured here, reach those that may be used, and say how they are
+    List,
+    /// Show one server: how it is reached, who configured it, what it offers
+    Get {
+        /// Its name
+        name: String,
+    },
+    /// Write a server down: a program with its arguments, or an address
+    ///
+    /// For example: posse mcp add notes -e TOKEN=abc -- npx -y notes-server; or with --transport http, a name and an
+    /// address.
+    Add {
+        /// What to call it
+        name: String,
+        /// The program, or the address
+        #[arg(value_name = "COMMAND_OR_URL")]
+        target: String,
+        /// Arguments of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+        /// How to reach it
+        #[arg(long, short, default_value = "stdio")]
+        transport: TransportArg,
+        /// A variable for the program: NAME=VALUE
+        #[arg(long, short, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// A header for the address: "Name: value"
+        #[arg(long, short = 'H', value_name = "NAME: VALUE")]
+        header: Vec<String>,
+        /// Who gets it
+        #[arg(long, short, default_value = "local")]
+        scope: ServerScopeArg,
+    },
+    /// Write a server down as it would stand in .mcp.json
+    AddJson {
+        /// What to call it
+        name: String,
+        /// For example {"command": "npx", "args": ["-y", "notes-server"]}
+        #[arg(value_name = "JSON")]
+        config: String,
+        /// Who gets it
+        #[arg(long, short, default_value = "local")]
+        scope: ServerScopeArg,
+    },
+    /// Take a server out of the file it is written in
+    Remove {
+        /// Its name
+        name: String,
+        /// Only there; default: wherever you wrote it
+        #[arg(long, short)]
+        scope: Option<ServerScopeArg>,
+    },
+    /// Say yes to a server in this project
+    ///
+    /// Servers of .mcp.json come with the folder and run only with your yes, and only in a folder you trust.
+    Enable {
+        /// Its name
+        name: String,
+    },
+    /// Say no to a server in this project
+    Disable {
+        /// Its name
+        name: String,
+    },
+    /// Log in to a server at an address, through the browser
+    Login {
+        /// Its name
+        name: String,
+    },
+    /// Forget the login to a server
+    Logout {
+        /// Its name
+        name: String,
+    },
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransportArg {
+    /// A program that is started
+    Stdio,
+    /// An address, by streamable HTTP
+    Http,
+    /// An address, by the older event stream
+    Sse,
+}
+
+/// Who gets a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ServerScopeArg {
+    /// You, in this project
+    Local,
+    /// Everybody who has this project: .mcp.json
+    Project,
+    /// You, everywhere
+    User,
 }
 
 /// `posse runs`.

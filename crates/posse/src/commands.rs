@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod lint;
+mod mcp;
 mod plugin;
 mod run;
 mod runs;
@@ -43,6 +44,7 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
         Command::Worktrees(args) => worktrees::run(&args, world, terminal),
         Command::Config(args) => config::run(&args, world, terminal),
         Command::Trust(args) => trust::run(&args, world, terminal),
+        Command::Mcp(args) => mcp::run(&args, world, terminal),
         Command::Plugin(args) => plugin::run(&args, world, terminal),
         Command::Doctor(args) => doctor::run(&args, world, terminal),
         Command::Completions { shell } => completions::run(shell, terminal),

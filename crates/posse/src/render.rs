@@ -9,6 +9,7 @@ pub mod fields;
 pub mod hooks;
 pub mod json;
 pub mod listing;
+pub mod mcp;
 pub mod plugins;
 pub mod runs;
 pub mod sarif;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::diagnostic::{Edit, Rule, Safety, Severity};
-use crate::mcp::McpConfig;
+use crate::mcp::Reach;
 use crate::origin::{Origin, Standing};
 
 fn source(origin: Origin) -> Source {
@@ -94,12 +94,11 @@ fn shown(agent: &AgentDefinition) -> String {
     let servers = |servers: &[McpServer]| {
         let one = |server: &McpServer| match server {
             McpServer::Named(name) => name.to_string(),
-            McpServer::Inline { name, config: McpConfig::Stdio { command, args, .. } } => {
-                format!("{name}={command} {}", args.join(" "))
-            }
-            McpServer::Inline { name, config: McpConfig::Remote { transport, url, .. } } => {
-                format!("{name}={transport:?} {url}")
-            }
+            McpServer::Inline { name, config } => match &config.reach {
+                Reach::Stdio { command, args, .. } => format!("{name}={command} {}", args.join(" ")),
+                Reach::Remote { transport, url, .. } => format!("{name}={transport:?} {url}"),
+                Reach::Sdk { name: inner } => format!("{name}=host {inner}"),
+            },
         };
         (!servers.is_empty()).then(|| servers.iter().map(one).collect::<Vec<_>>().join("|"))
     };

@@ -6,6 +6,7 @@ use super::{Layer, PluginOnly, Report, Set, SetIn, Settings, SettingsFile, permi
 use crate::budget;
 use crate::diagnostic::{Problem, Rule, Severity};
 use crate::hooks;
+use crate::mcp;
 use crate::node::{Node, Value};
 use crate::permission::{Behavior, Mode};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub(super) fn locks(files: &[&SettingsFile], settings: &mut Settings) {
         };
         let _unset = set(&["allowManagedPermissionRulesOnly"], &mut settings.managed_rules_only);
         let _unset = set(&["allowManagedHooksOnly"], &mut settings.managed_hooks_only);
+        let _unset = set(&["allowManagedMcpServersOnly"], &mut settings.managed_mcp_only);
         let sandbox = &mut settings.sandbox;
         let _unset =
             set(&["sandbox", "network", "allowManagedDomainsOnly"], &mut sandbox.managed_domains_only);
@@ -75,6 +77,12 @@ pub(super) fn apply(
         "hooks" => hook_groups(settings, node, by, report),
         "disableAllHooks" => settings.hooks_off = on(node, by),
         "allowManagedMcpServersOnly" => settings.managed_mcp_only = on(node, by),
+        "allowedMcpServers" => allowed_servers(settings, node, report),
+        "deniedMcpServers" => denied_servers(settings, node, report),
+        "enableAllProjectMcpServers" => settings.mcp.approvals.all = node.as_bool() == Some(true),
+        // Every layer can add a yes or a no; a no wins.
+        "enabledMcpjsonServers" => settings.mcp.approvals.enabled.extend(texts(node)),
+        "disabledMcpjsonServers" => settings.mcp.approvals.disabled.extend(texts(node)),
         "allowedHttpHookUrls" => limit(&mut settings.hook_urls, node, by),
         "httpHookAllowedEnvVars" => limit(&mut settings.hook_env, node, by),
         "availableModels" => limit(&mut settings.available_models, node, by),
@@ -142,6 +150,7 @@ fn unheard(
                 (IgnoredKind::Rule, settings.managed_rules_only.as_ref())
             }
             "hooks" => (IgnoredKind::Hook, settings.managed_hooks_only.as_ref()),
+            "allowedMcpServers" => (IgnoredKind::Switch, settings.managed_mcp_only.as_ref()),
             "sandbox.network.allowedDomains" => (IgnoredKind::Sandbox, sandbox.managed_domains_only.as_ref()),
             "sandbox.filesystem.allowRead" => {
                 (IgnoredKind::Sandbox, sandbox.managed_read_paths_only.as_ref())
@@ -192,10 +201,11 @@ fn ignore(
             );
         }
     } else if let Some(items) = node.as_list() {
-        let texts = items.iter().filter_map(|item| Some((item.as_text()?, item.span)));
+        let word = |item: &'_ Node| item.as_text().map_or_else(|| item.kind().to_owned(), str::to_owned);
+        let texts = items.iter().map(|item| (word(item), item.span));
         settings
             .ignored
-            .extend(texts.map(|(text, span)| note(&trust::words(name, text), Some(report.locate(span)))));
+            .extend(texts.map(|(text, span)| note(&trust::words(name, &text), Some(report.locate(span)))));
     } else if let Some(entries) = node.as_map() {
         settings.ignored.extend(entries.iter().map(|entry| {
             // Of options only the plugin is told: values may be secret.
@@ -269,6 +279,27 @@ fn limit(place: &mut Option<Set<Vec<Box<str>>>>, node: &Node, by: &SetIn) {
     let earlier = place.take().filter(|set| counts(set.by.layer));
     values.splice(0..0, earlier.map(|set| set.value).unwrap_or_default());
     *place = Some(Set { value: values, by: by.clone() });
+}
+
+/// The lists of all layers add up. Where the administrator lets only his own count, the others are not heard.
+fn allowed_servers(settings: &mut Settings, node: &Node, report: &mut Report) {
+    let allowed = settings.mcp.policy.allowed.get_or_insert_default();
+    for item in node.as_list().unwrap_or_default() {
+        match mcp::read_rule(item) {
+            Ok(rule) => allowed.push(rule),
+            // What cannot be read allows nothing.
+            Err(problem) => report.problem(problem),
+        }
+    }
+}
+
+fn denied_servers(settings: &mut Settings, node: &Node, report: &mut Report) {
+    for item in node.as_list().unwrap_or_default() {
+        match mcp::read_rule(item) {
+            Ok(rule) => settings.mcp.policy.denied.push(rule),
+            Err(problem) => report.refuse(problem),
+        }
+    }
 }
 
 fn plugin_only(settings: &mut Settings, node: &Node, by: &SetIn, report: &mut Report) {

@@ -1,3 +1,5 @@
+mod servers;
+
 use super::*;
 use crate::tools::{Scope, ToolPattern};
 
@@ -23,6 +25,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         hook_urls,
         hook_env,
         managed_mcp_only,
+        mcp: servers,
         budget,
         sandbox: _,
         model,
@@ -89,6 +92,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
     ] {
         lines.extend(switch.iter().map(|set| format!("{name} {}", by(set))));
     }
+    lines.extend(servers::lines(&servers));
     lines.extend(ignored.iter().map(|one| format!("- {} {}", one.text, by(&one.by))));
     for refusal in &unsound {
         assert!(merged.contains(refusal), "said to the one and not to the other: {refusal:?}");

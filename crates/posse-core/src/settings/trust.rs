@@ -111,6 +111,9 @@ pub(super) fn needed(name: &str, node: &Node) -> Option<IgnoredKind> {
         "allowedHttpHookUrls" | "httpHookAllowedEnvVars" => (IgnoredKind::Switch, true),
         // Switched off, too: a plugin's hooks may be what protects the user. An option may be what a hook runs.
         "enabledPlugins" | "pluginConfigs" => (IgnoredKind::Plugin, true),
+        // A folder cannot say yes to its own servers, nor widen a list of those that are allowed.
+        "enableAllProjectMcpServers" => (IgnoredKind::Switch, says(true)),
+        "enabledMcpjsonServers" | "allowedMcpServers" => (IgnoredKind::Switch, true),
         "sandbox.enabled" | "sandbox.failIfUnavailable" => (IgnoredKind::Sandbox, says(false)),
         "sandbox.autoAllowBashIfSandboxed"
         | "sandbox.allowUnsandboxedCommands"

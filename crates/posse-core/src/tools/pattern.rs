@@ -63,9 +63,9 @@ impl McpPattern {
         Self::Prefix(MCP.into())
     }
 
-    /// All tools of one server.
+    /// All tools of one server, whatever it is called.
     pub fn server(name: &str) -> Self {
-        Self::Prefix(format!("{MCP}{name}__").into())
+        Self::Prefix(format!("{MCP}{}__", crate::mcp::normalized(name)).into())
     }
 
     fn parse(entry: &str) -> Option<Self> {

@@ -9,7 +9,7 @@ use posse_core::diagnostic::{Diagnostic, Problem, Rule};
 use posse_core::frontmatter::{self, Header};
 use posse_core::hooks::{HookGroup, HookKind};
 use posse_core::json;
-use posse_core::mcp::McpConfig;
+use posse_core::mcp::{self, McpConfig};
 use posse_core::node::Node;
 use posse_core::origin::{Origin, Source, Standing};
 use posse_core::plugin::{
@@ -260,8 +260,11 @@ impl Parts {
             powers.add(PowerKind::Hook, name, Reach::these(reach));
         }
         for server in &self.servers {
-            let (McpConfig::Stdio { env: more, .. } | McpConfig::Remote { headers: more, .. }) =
-                &server.config;
+            let more: &[(Box<str>, Box<str>)] = match &server.config.reach {
+                mcp::Reach::Stdio { env, .. } => env,
+                mcp::Reach::Remote { headers, .. } => headers,
+                mcp::Reach::Sdk { .. } => &[],
+            };
             let more = more.iter().map(|(name, value)| format!("{name}={value}"));
             let reach = std::iter::once(server.config.words()).chain(more);
             powers.add(PowerKind::Server, server.name.clone(), Reach::these(reach));
@@ -283,7 +286,7 @@ impl Parts {
     fn runs_programs(&self) -> bool {
         let handlers = self.hooks.iter().flat_map(|part| &part.groups).flat_map(|group| &group.handlers);
         handlers.into_iter().any(|handler| matches!(handler.kind, HookKind::Command { .. }))
-            || self.servers.iter().any(|server| matches!(server.config, McpConfig::Stdio { .. }))
+            || self.servers.iter().any(|server| matches!(server.config.reach, mcp::Reach::Stdio { .. }))
     }
 
     fn agent_files(&self, content: &Tree) -> Vec<PathBuf> {

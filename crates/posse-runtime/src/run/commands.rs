@@ -9,6 +9,17 @@ use tokio_util::sync::CancellationToken;
 use super::{Event, Run};
 use crate::tool::skills::{Command, Typed};
 
+/// What `/compact` is to keep in mind; `None` if the message is not that command.
+pub(super) fn compact_command(message: &Message) -> Option<String> {
+    let [Block::Text(text)] = message.blocks.as_slice() else { return None };
+    compacts(text)
+}
+
+fn compacts(text: &str) -> Option<String> {
+    let rest = text.trim().strip_prefix("/compact")?;
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim().to_owned())
+}
+
 impl Run {
     /// Puts what a command stands for in its place. An error is why nothing is said at all.
     pub(super) async fn expand(
@@ -77,7 +88,11 @@ impl Run {
 
     /// What a person types, looked at as a command.
     pub fn typed(&self, text: &str) -> Typed {
-        self.commands.as_ref().map_or(Typed::Text, |commands| commands.understand(text))
+        // The run's own command is none that anybody else has to know.
+        match &self.commands {
+            Some(commands) if compacts(text).is_none() => commands.understand(text),
+            Some(_) | None => Typed::Text,
+        }
     }
 
     /// What the model is to be told of skills that came, went or changed.

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::Affordable;
 use super::calls::Aftermath;
+use super::commands::compact_command;
 use super::compact::Compaction;
 use super::deadline::{self, Due};
 use super::{Ended, Event, Run};
@@ -38,13 +39,6 @@ pub(super) enum Done {
     Batch(Box<Merged>),
     /// What hooks said of the end.
     MayEnd(Box<Merged>),
-}
-
-/// What `/compact` is to keep in mind; `None` if the message is not that command.
-fn compact_command(message: &Message) -> Option<String> {
-    let [Block::Text(text)] = message.blocks.as_slice() else { return None };
-    let rest = text.trim().strip_prefix("/compact")?;
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim().to_owned())
 }
 
 /// What stands for a request that died.

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use super::{AnyTool, ToolCx, ToolOutput};
 
 pub use bash::Bash;
+pub(crate) use read::shown_image;
 pub use task_output::TaskOutput;
 pub use task_stop::TaskStop;
 

@@ -12,6 +12,7 @@ mod explain;
 mod hooks;
 mod http;
 mod lint;
+mod mcp;
 mod openai_client;
 mod permissions;
 mod plugins;

@@ -14,6 +14,8 @@ fn help_is_complete_and_goes_to_standard_output() {
         &["config", "--help"],
         &["trust", "--help"],
         &["doctor", "--help"],
+        &["mcp", "--help"],
+        &["mcp", "add", "--help"],
     ] {
         let help = env.posse(args).success();
         assert!(help.contains("Usage: posse"), "{help}");

@@ -171,5 +171,10 @@ fn too_much(what: &str, advice: &str) -> String {
     )
 }
 
+/// An image as a model is shown it, or what is wrong with it.
+pub(crate) fn shown_image(bytes: &[u8]) -> Result<Media, String> {
+    image::check(bytes).map(|image| image.media)
+}
+
 #[cfg(test)]
 mod tests;

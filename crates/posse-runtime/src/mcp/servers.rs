@@ -1,0 +1,421 @@
+//! The servers of a session: one process or connection per distinct server, however many agents use it.
+//!
+//! Whoever uses a server holds a [`Lease`]. A server is started when somebody needs an answer, and ended some time after
+//! the last lease is gone; after [`Servers::shutdown`] none is left. Knows when to start and end, not what is said.
+
+mod slot;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::join_all;
+use posse_core::mcp::{McpConfig, Reach, Standing};
+use rmcp::model::{
+    CallToolResult, ClientRequest, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerResult,
+};
+use serde_json::{Map, Value};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::slot::Slot;
+use super::call::{self, Asked, CallOptions};
+use super::connect::{Connection, Surroundings};
+use super::kept::{self, Kept};
+use super::{Configured, Facts, Limits, McpError, PromptFact, ResourceFact};
+use crate::ask::Desk;
+use crate::world::World;
+
+/// What the servers of a session are made with.
+#[derive(Clone)]
+pub struct Setup {
+    /// The surroundings of the session, with what settings add to the environment.
+    pub world: Arc<World>,
+    /// Where a server's questions to the person go.
+    pub desk: Desk,
+    /// The folders of the session.
+    pub roots: Vec<PathBuf>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// The servers of a session. Copies are the same servers.
+#[derive(Clone)]
+pub struct Servers(Arc<Inner>);
+
+pub(super) struct Inner {
+    around: Surroundings,
+    kept: Kept,
+    /// What is configured, by name.
+    configured: Vec<Configured>,
+    /// By what is started or reached; of a server that remembers, also by who uses it.
+    slots: Mutex<BTreeMap<String, Arc<Slot>>>,
+    changes: broadcast::Sender<Change>,
+    over: CancellationToken,
+    /// Servers that are being ended because nobody uses them.
+    farewells: TaskTracker,
+}
+
+/// Something about a server's tools is other than it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The server.
+    pub server: Box<str>,
+}
+
+/// Who uses a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    /// The agent's id; empty for the main one. A server that remembers is not shared among agents.
+    pub agent: &'a str,
+    /// Whether the server is the agent's own: it ends with the last who uses it.
+    pub own: bool,
+}
+
+/// How a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It answers.
+    Connected,
+    /// It is being started, or has not been needed yet.
+    Pending,
+    /// It does not answer.
+    Failed,
+    /// It wants to know who asks.
+    NeedsAuth,
+    /// It may not be used.
+    Disabled,
+}
+
+impl State {
+    /// What programs call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Pending => "pending",
+            Self::Failed => "failed",
+            Self::NeedsAuth => "needs-auth",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// What is known about a server, for people and programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// Its name.
+    pub name: Box<str>,
+    /// How it is.
+    pub state: State,
+    /// How many tools it offers, if anybody knows.
+    pub tools: Option<usize>,
+    /// What is wrong.
+    pub error: Option<String>,
+    /// Who configured it.
+    pub source: Option<&'static str>,
+    /// Everything else that is known.
+    pub facts: Option<Arc<Facts>>,
+}
+
+impl Servers {
+    /// The servers of a session. Nothing is started.
+    pub fn new(setup: Setup, configured: Vec<Configured>) -> Self {
+        let Setup { world, desk, roots, limits } = setup;
+        let kept = Kept::new(&world.env);
+        let roots = roots.into_iter().map(PathBuf::into_boxed_path).collect();
+        let around = Surroundings { world, limits, desk, roots, tasks: TaskTracker::new() };
+        let (changes, _) = broadcast::channel(256);
+        let (slots, over) = (Mutex::default(), CancellationToken::new());
+        let farewells = TaskTracker::new();
+        Self(Arc::new(Inner { around, kept, configured, slots, changes, over, farewells }))
+    }
+
+    /// What is configured, whether or not it can be used.
+    pub fn configured(&self) -> &[Configured] {
+        &self.0.configured
+    }
+
+    /// A lease of a configured server; `None` if there is none of that name that may be used.
+    pub fn lease(&self, name: &str, holder: Holder<'_>) -> Option<Lease> {
+        let ready = |one: &&Configured| *one.name == *name && one.standing == Standing::Ready;
+        let config = self.0.configured.iter().find(ready)?.config.as_ref()?;
+        Some(self.lease_of(name, config, holder))
+    }
+
+    /// A lease of a server that an agent brings along. Whether it may is the caller's business.
+    pub fn lease_of(&self, name: &str, config: &McpConfig, holder: Holder<'_>) -> Lease {
+        let digest = kept::digest(config, &self.0.folder(config));
+        let key = if config.stateful { format!("{digest} {}", holder.agent) } else { digest.clone() };
+        let mut slots = self.0.slots();
+        let slot = slots.entry(key.clone()).or_insert_with(|| {
+            let facts = self.0.kept.load(&digest);
+            Arc::new(Slot::new(key, digest, name, config, facts))
+        });
+        slot.enter(holder.own || config.stateful);
+        let (slot, servers) = (Arc::clone(slot), Arc::clone(&self.0));
+        Lease { name: name.into(), config: config.clone(), slot, servers }
+    }
+
+    /// Makes sure that the tools of these servers are known: those of which no list was kept are started, all at once.
+    /// What goes wrong is in [`Servers::status`].
+    pub async fn prepare(&self, leases: &[Lease]) {
+        join_all(leases.iter().map(async |lease| drop(lease.facts().await))).await;
+    }
+
+    /// Every server that is configured or in use.
+    pub fn status(&self) -> Vec<Status> {
+        let slots: Vec<Arc<Slot>> = self.0.slots().values().cloned().collect();
+        let mut all: Vec<Status> = Vec::new();
+        for one in &self.0.configured {
+            let digest = one.config.as_ref().map(|config| kept::digest(config, &self.0.folder(config)));
+            let slot = slots.iter().find(|slot| Some(&slot.digest) == digest.as_ref());
+            let mut status = match &one.standing {
+                Standing::Ready => {
+                    slot.map_or_else(|| Status::new(&one.name, State::Pending, None), |slot| slot.status())
+                }
+                Standing::NeedsApproval => {
+                    let why = "it came with the folder and waits for a yes".to_owned();
+                    Status::new(&one.name, State::Disabled, Some(why))
+                }
+                Standing::Denied(why) => Status::new(&one.name, State::Disabled, Some(why.to_string())),
+                Standing::Broken(why) => Status::new(&one.name, State::Failed, Some(why.clone())),
+            };
+            status.name = one.name.clone();
+            status.source = Some(one.source.label());
+            all.push(status);
+        }
+        let others = slots.iter().filter(|slot| !all.iter().any(|one| one.name == slot.name));
+        let others: Vec<Status> = others.map(|slot| slot.status()).collect();
+        all.extend(others);
+        all
+    }
+
+    /// Hears when the tools of a server change. Whoever is slow misses some and should look at all.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.0.changes.subscribe()
+    }
+
+    /// Ends a server and starts it again.
+    pub async fn reconnect(&self, name: &str) -> Result<(), McpError> {
+        let holder = Holder { agent: "", own: false };
+        let unknown =
+            || McpError::Connect { server: name.into(), remote: false, why: "no such server".into() };
+        let lease = self.lease(name, holder).ok_or_else(unknown)?;
+        lease.slot.end().await;
+        lease.slot.forgive();
+        lease.connection().await.map(drop)
+    }
+
+    /// Reaches every server that may be used, all at once, whether or not anybody needs it. How they are is in
+    /// [`Servers::status`].
+    pub async fn reach_all(&self) {
+        let ready = self.0.configured.iter().filter(|one| one.standing == Standing::Ready);
+        join_all(ready.map(async |one| drop(self.reconnect(&one.name).await))).await;
+    }
+
+    /// Ends all servers. Afterwards none is left, and none is started any more.
+    pub async fn shutdown(&self) {
+        self.0.over.cancel();
+        let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.0.slots()).into_values().collect();
+        join_all(slots.iter().map(|slot| slot.end())).await;
+        for tasks in [&self.0.farewells, &self.0.around.tasks] {
+            tasks.close();
+            tasks.wait().await;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Servers {
+    /// Waits until every server is gone that nobody uses.
+    pub(super) async fn settled(&self) {
+        self.0.farewells.close();
+        self.0.farewells.wait().await;
+        self.0.farewells.reopen();
+    }
+}
+
+impl Inner {
+    fn slots(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a server runs.
+    fn folder(&self, config: &McpConfig) -> PathBuf {
+        let own = match &config.reach {
+            Reach::Stdio { cwd, .. } => cwd.as_deref().unwrap_or_default(),
+            Reach::Remote { .. } | Reach::Sdk { .. } => "",
+        };
+        self.around.world.cwd.join(Path::new(own))
+    }
+}
+
+impl Status {
+    fn new(name: &str, state: State, error: Option<String>) -> Self {
+        Self { name: name.into(), state, tools: None, error, source: None, facts: None }
+    }
+}
+
+/// The use of a server. The server lives at least as long as one of these.
+pub struct Lease {
+    name: Box<str>,
+    /// Who uses the same server may still treat it differently.
+    config: McpConfig,
+    slot: Arc<Slot>,
+    servers: Arc<Inner>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        Slot::leave(&self.slot, &self.servers);
+    }
+}
+
+impl Lease {
+    /// What the server is called here.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How to reach it.
+    pub fn config(&self) -> &McpConfig {
+        &self.config
+    }
+
+    /// What is known of the server without asking it.
+    pub fn known(&self) -> Option<Arc<Facts>> {
+        self.slot.facts()
+    }
+
+    /// What the server offers; it is started if nobody knows.
+    pub async fn facts(&self) -> Result<Arc<Facts>, McpError> {
+        if let Some(facts) = self.known() {
+            return Ok(facts);
+        }
+        self.connection().await?;
+        self.known().ok_or(McpError::Over)
+    }
+
+    /// Calls a tool.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        input: Map<String, Value>,
+        options: CallOptions<'_>,
+    ) -> Result<CallToolResult, McpError> {
+        let stop = options.stop.clone();
+        let connecting = self.connection();
+        let connection = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(McpError::Stopped),
+            connection = connecting => connection?,
+        };
+        call::call_tool(&connection, tool, input, self.call_limit(), options).await
+    }
+
+    /// What the server has to read.
+    pub async fn resources(&self) -> Result<Vec<ResourceFact>, McpError> {
+        let connection = self.connection().await?;
+        let listed = connection
+            .pages(async |peer, page| {
+                let listed = peer.list_resources(page).await?;
+                Ok((listed.resources, listed.next_cursor))
+            })
+            .await?;
+        let fact = |one: rmcp::model::Resource| ResourceFact {
+            uri: one.uri,
+            name: one.name,
+            mime_type: one.mime_type,
+            description: one.description,
+            server: self.name.to_string(),
+        };
+        Ok(listed.into_iter().map(fact).collect())
+    }
+
+    /// Reads a resource.
+    pub(super) async fn read(
+        &self,
+        uri: &str,
+        options: CallOptions<'_>,
+    ) -> Result<ReadResourceResult, McpError> {
+        let connection = self.connection().await?;
+        let params = ReadResourceRequestParams::new(uri);
+        let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
+        let what = format!("the reading of {uri}");
+        match self.ask(&connection, request, &what, options).await? {
+            ServerResult::ReadResourceResult(result) => Ok(result),
+            _ => Err(connection.nonsense("the answer is no resource")),
+        }
+    }
+
+    /// The prompts the server offers.
+    pub async fn prompts(&self) -> Result<Vec<PromptFact>, McpError> {
+        let connection = self.connection().await?;
+        let listed = connection
+            .pages(async |peer, page| {
+                let listed = peer.list_prompts(page).await?;
+                Ok((listed.prompts, listed.next_cursor))
+            })
+            .await?;
+        let fact = |one: rmcp::model::Prompt| PromptFact {
+            name: one.name,
+            description: one.description.unwrap_or_default(),
+            arguments: one
+                .arguments
+                .unwrap_or_default()
+                .into_iter()
+                .map(|argument| (argument.name, argument.required.unwrap_or_default()))
+                .collect(),
+        };
+        Ok(listed.into_iter().map(fact).collect())
+    }
+
+    /// A prompt with its arguments filled in: what is said, in order.
+    pub async fn prompt(&self, name: &str, arguments: &[(String, String)]) -> Result<String, McpError> {
+        let connection = self.connection().await?;
+        let given = arguments.iter().map(|(name, value)| (name.clone(), Value::String(value.clone())));
+        let params = GetPromptRequestParams::new(name).with_arguments(given.collect());
+        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
+        let what = format!("the prompt {name}");
+        match self.ask(&connection, request, &what, CallOptions::default()).await? {
+            ServerResult::GetPromptResult(result) => Ok(said(result)),
+            _ => Err(connection.nonsense("the answer is no prompt")),
+        }
+    }
+
+    async fn ask(
+        &self,
+        connection: &Connection,
+        request: ClientRequest,
+        what: &str,
+        options: CallOptions<'_>,
+    ) -> Result<ServerResult, McpError> {
+        let asked = Asked { what, limit: self.call_limit(), meta: Map::new(), options };
+        call::ask(connection, request, asked).await
+    }
+
+    fn call_limit(&self) -> std::time::Duration {
+        let own = self.config.timeout_ms.map(std::time::Duration::from_millis);
+        own.unwrap_or(self.servers.around.limits.call)
+    }
+
+    /// The bounds that hold for it.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.servers.around.limits
+    }
+
+    async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        tokio::select! {
+            biased;
+            () = self.servers.over.cancelled() => Err(McpError::Over),
+            connection = self.slot.connection(&self.servers) => connection,
+        }
+    }
+}
+
+fn said(result: GetPromptResult) -> String {
+    let texts = result.messages.iter().filter_map(|message| message.content.as_text());
+    texts.map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
