@@ -397,6 +397,17 @@ fn keep_harmless(
     (Vec::new(), servers)
 }
 
+/// The servers that an agent brings to a session that runs as it.
+pub fn own_servers(definition: &AgentDefinition, policy: &Policy) -> Vec<McpServer> {
+    let (servers, origin, mut withheld) =
+        (definition.mcp_servers.clone(), definition.source.origin, Vec::new());
+    let restricted = policy.plugin_only.mcp;
+    let servers = keep_trusted(servers, FieldId::McpServers, restricted, origin, policy, &mut withheld);
+    let (_, mut servers) = keep_harmless(Vec::new(), servers, origin, policy, &mut withheld);
+    servers.retain(|server| pool::server_denied(server.name(), &policy.deny).is_none());
+    servers
+}
+
 /// The environment's override, then the call, then the definition, then the parent.
 fn model(definition: &AgentDefinition, parent: &Parent, call: &Call, policy: &Policy) -> Sourced<Box<str>> {
     let by_parent = || SetBy::Parent(parent.name.clone());

@@ -12,6 +12,7 @@ mod opened;
 mod output;
 mod powers;
 mod provider;
+mod servers;
 mod side;
 mod skills;
 mod start;
@@ -51,6 +52,10 @@ pub struct LaunchRequest {
     pub fallback_model: Option<String>,
     /// Instead of the default system prompt.
     pub system_prompt: Option<String>,
+    /// `--mcp-config`: servers as JSON, or files of JSON.
+    pub mcp_configs: Vec<String>,
+    /// `--strict-mcp-config`: no other servers than those.
+    pub strict_mcp: bool,
     /// Behind the system prompt.
     pub append_system_prompt: Option<String>,
     /// `--tools`: which built-in tools there are; `None` means all.
@@ -127,6 +132,9 @@ pub enum LaunchError {
     /// The script of a rehearsal.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// Servers that the command line names.
+    #[error("{0}")]
+    Servers(crate::mcp::config::McpConfigError),
     /// No such agent.
     #[error("there is no agent called `{name}`; there are {known}")]
     NoAgent {

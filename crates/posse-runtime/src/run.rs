@@ -37,7 +37,7 @@ use crate::tool::{Permit, Task, ToolCx};
 use crate::world::World;
 
 pub use compact::Compaction;
-pub use pool::{Deferral, ToolPool};
+pub use pool::{Deferral, MoreTools, ToolPool};
 
 /// What a run is made of.
 #[derive(Clone)]

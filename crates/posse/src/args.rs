@@ -490,6 +490,12 @@ pub struct SourceArgs {
     /// Which settings count: a comma list of user, project, local; empty for none
     #[arg(long, value_name = "LIST", value_parser = parse_sources)]
     pub setting_sources: Option<SettingSources>,
+    /// MCP servers as JSON, or files of JSON
+    #[arg(long, value_name = "JSON|FILE", num_args = 1..)]
+    pub mcp_config: Vec<String>,
+    /// No other MCP servers than those of --mcp-config
+    #[arg(long)]
+    pub strict_mcp_config: bool,
     /// Load no agents from files, as CLAUDE_CODE_SIMPLE=1 does
     #[arg(long)]
     pub bare: bool,
@@ -501,7 +507,8 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// The same, as the runtime wants it.
     pub fn options(&self) -> CatalogOptions {
-        let Self { agents, add_dir, plugin_dir, settings, setting_sources, bare, safe_mode } = self.clone();
+        let Self { agents, add_dir, plugin_dir, settings, setting_sources, bare, safe_mode, .. } =
+            self.clone();
         CatalogOptions {
             add_dirs: add_dir,
             agents,

@@ -193,7 +193,7 @@ fn ends_like(text: &str, pattern: &str) -> bool {
 }
 
 /// The deny rule that takes away all tools of a server, if any.
-fn server_denied<'a>(name: &str, rules: &'a [PermissionRule]) -> Option<&'a PermissionRule> {
+pub(super) fn server_denied<'a>(name: &str, rules: &'a [PermissionRule]) -> Option<&'a PermissionRule> {
     rules.iter().find(|rule| match &rule.pattern {
         ToolPattern::All => true,
         ToolPattern::Mcp(pattern) => pattern.covers(&McpPattern::server(name)),
@@ -347,10 +347,7 @@ fn scope_of(entry: &ToolEntry) -> Option<Scope> {
 }
 
 fn mcp_pattern(entry: &ToolEntry) -> Option<McpPattern> {
-    match &entry.pattern {
-        ToolPattern::Mcp(pattern) => Some(pattern.clone()),
-        ToolPattern::All | ToolPattern::Tool { .. } => None,
-    }
+    entry.pattern.mcp()
 }
 
 /// Entries that came to nothing, each with its reason: nothing is dropped without a word.

@@ -82,6 +82,14 @@ impl McpPattern {
 }
 
 impl ToolPattern {
+    /// What it says of servers' tools, if it speaks of those.
+    pub fn mcp(&self) -> Option<McpPattern> {
+        match self {
+            Self::Mcp(pattern) => Some(pattern.clone()),
+            Self::All | Self::Tool { .. } => None,
+        }
+    }
+
     /// Understands one entry. Every text is some pattern; whether the tool exists is another question.
     pub fn parse(entry: &str) -> Self {
         if entry == "*" {

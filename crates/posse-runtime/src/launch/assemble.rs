@@ -38,7 +38,9 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
     let cx = ground.tool_context();
     let hooks = ground.run_hooks(session_hooks, &judge, &sender);
     let lodged = start::lodge(&mut ground, &crew, &hooks).await?;
-    let Ground { request, world, catalog, session, mode, gathered, shelf, memory, notes, .. } = ground;
+    let Ground {
+        request, world, catalog, session, mode, gathered, shelf, memory, notes, servers, belt, ..
+    } = ground;
     let Ground { model_name, model_id, model, bill, capability, authority, confinement, .. } = ground;
     let guard = Guard {
         capability,
@@ -81,6 +83,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         model: &model_id,
         tools: &tools,
         skills: &shelf.registry(),
+        servers: &servers,
         mode: mode.current(),
         window,
         max_tokens,
@@ -90,6 +93,8 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
     let mut run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
     if is_taken_up {
         run.greet(crew.interrupted().into_iter().collect());
+    } else {
+        run.greet(belt.instructions().into_iter().collect());
     }
     let mut launched = Launched {
         run,
@@ -102,10 +107,11 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         model_name,
         judge,
         crew,
+        servers,
         watching: JoinSet::new(),
         _confinement: confinement,
     };
-    launched.learn(&shelf, agent.as_ref()).await;
+    launched.learn(&shelf, &belt, agent.as_ref()).await;
     launched.watch(&request, &catalog.layout, authority);
     launched.begin(&request, &gathered.instructions).await;
     Ok(launched)
@@ -130,6 +136,7 @@ struct Told<'a> {
     model: &'a str,
     tools: &'a ToolPool,
     skills: &'a posse_core::skill::SkillRegistry,
+    servers: &'a crate::mcp::Servers,
     mode: Mode,
     window: u64,
     max_tokens: u32,
@@ -140,12 +147,13 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
     Facts {
         session: told.session.into(),
         model: told.model.into(),
-        tools: told.tools.names().map(str::to_owned).collect(),
+        tools: told.tools.names(),
         mode: told.mode,
         agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
         plugins: catalog.plugins.clone(),
         plugin_faults: catalog.plugin_faults.clone(),
         failed: catalog.registry.failed.iter().map(failed).collect(),
+        servers: told.servers.status(),
         skills: told.skills.skills(),
         slash_commands: told.skills.slash_commands(),
         key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),

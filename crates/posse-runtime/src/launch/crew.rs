@@ -34,12 +34,14 @@ use self::pace::Pace;
 use self::place::Lodging;
 use self::seats::{Seat, Seats};
 pub(super) use self::stay::Lodged;
+use super::servers::with_tools;
 use super::side::Side;
 use super::{powers, tools};
 use crate::ask::Desk;
 use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::hooks::Hooks;
+use crate::mcp::Servers;
 use crate::run::{Events, RunSetup, ToolPool};
 use crate::skills::Shelf;
 use crate::tool::builtin::agent::Agent;
@@ -55,6 +57,10 @@ pub(super) struct Common {
     pub(super) catalog: Arc<Catalog>,
     pub(super) hooks: Hooks,
     pub(super) skills: Arc<Shelf>,
+    /// Servers of tools.
+    pub(super) servers: Servers,
+    /// Whether only those of the command line count.
+    pub(super) strict_servers: bool,
     pub(super) desk: Desk,
     pub(super) events: Events,
     pub(super) session: Box<str>,
@@ -245,7 +251,11 @@ impl Crew {
         let all: Vec<&AgentDefinition> =
             self.common.catalog.registry.active.iter().filter(|agent| &*agent.name != "fork").collect();
         let policy = &self.common.catalog.policy;
-        delegation::offered(&all, Audience { policy, capability, servers: &[] })
+        // Most agents need no server, and then nobody has to be asked.
+        let needs_any = all.iter().any(|agent| !agent.required_mcp_servers.is_empty());
+        let there = if needs_any { with_tools(&self.common.servers) } else { Vec::new() };
+        let servers: Vec<&str> = there.iter().map(|name| &**name).collect();
+        delegation::offered(&all, Audience { policy, capability, servers: &servers })
     }
 
     fn options(&self) -> Options {

@@ -7,12 +7,15 @@ use posse_core::definition::AgentDefinition;
 use posse_core::event::{Delta, HookNotice, What};
 use posse_core::hooks::Common;
 use posse_core::message::Message;
+use posse_core::origin::Origin;
 use posse_core::registry::Lookup;
+use posse_core::spec;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::assemble::retry_policy;
 use super::opened::{Opened, open_session};
 use super::provider::{Provider, client, model_name, wire_id};
+use super::servers::{self, Asker, Belt};
 use super::{
     LaunchError, LaunchRequest, StructuredOutput, crew, powers, side, skills, start, tools, verifier,
 };
@@ -21,6 +24,7 @@ use crate::authority::{Authority, RunHooks};
 use crate::catalog::Catalog;
 use crate::context::{self, Wanted};
 use crate::hooks::{HookCx, Services};
+use crate::mcp::Servers;
 use crate::memory::{self, Memory};
 use crate::model::Model;
 use crate::run::{Bill, Deferral, Event, ToolPool};
@@ -48,6 +52,9 @@ pub(super) struct Ground {
     pub(super) memory: Option<Memory>,
     pub(super) gathered: context::Context,
     pub(super) shelf: Arc<crate::skills::Shelf>,
+    pub(super) servers: Servers,
+    /// What the main agent has of the servers.
+    pub(super) belt: Arc<Belt>,
     pub(super) notes: Vec<String>,
 }
 
@@ -74,6 +81,8 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
     let memory = main_memory(agent.as_ref(), &catalog, &mut notes)?;
     let reader = agent.as_ref().filter(|_| powers::is_reader(&capability)).map(|agent| &*agent.name);
     let confinement = powers::confine(&catalog, reader, &authority, &world, &mut notes).await?;
+    let servers = servers::open(&world, &catalog, &request, &authority.roots(), &mut notes)?;
+    let belt = main_belt(&servers, &catalog, &world, agent.as_ref(), &capability, &request, &mut notes).await;
     let shelf = skills::shelf(&world, &catalog, &request, &session.id, &model_name);
     let dirs = &request.catalog.add_dirs;
     let gathered = context::gather(&world, &catalog.layout, dirs, &model_id, wanted(&request)).await;
@@ -95,6 +104,8 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
         memory,
         gathered,
         shelf,
+        servers,
+        belt,
         notes,
     })
 }
@@ -128,6 +139,8 @@ impl Ground {
             catalog: Arc::clone(catalog),
             hooks: hooks.clone(),
             skills: Arc::clone(&self.shelf),
+            servers: self.servers.clone(),
+            strict_servers: request.strict_mcp,
             desk: request.desk.clone(),
             events: sender.clone().into(),
             session: session.id.as_str().into(),
@@ -158,7 +171,10 @@ impl Ground {
         tools.extend(crew.tools(&self.capability, false));
         tools.extend(self.final_tool.take().map(|tool| Arc::new(tool) as _));
         let deferral = Deferral::parse(self.world.env.get("ENABLE_TOOL_SEARCH"));
-        let tools = ToolPool::with_search(tools, deferral, window);
+        let mut tools = ToolPool::with_search(tools, deferral, window);
+        if !self.belt.is_empty() {
+            tools = tools.and(self.belt.clone());
+        }
         tools.load(self.session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
         tools
     }
@@ -180,6 +196,7 @@ impl Ground {
     ) -> RunHooks {
         let spool = &self.session.spool;
         let services = services(&self.authority, judge, &self.confinement, spool, sender.clone());
+        let services = Services { mcp: Some(Arc::new(self.servers.clone())), ..services };
         let common = common(&self.request, self.agent.as_ref(), &self.session);
         let cx = HookCx {
             env_file: Some(spool.join("hook-env.sh")),
@@ -249,6 +266,27 @@ fn main_memory(
     })?;
     notes.extend(memory.notes.iter().map(ToString::to_string));
     Ok(Some(memory))
+}
+
+/// What the main agent has of the servers; those of the agent the session runs as among them.
+async fn main_belt(
+    servers: &Servers,
+    catalog: &Catalog,
+    world: &World,
+    agent: Option<&AgentDefinition>,
+    capability: &posse_core::tools::Capability,
+    request: &LaunchRequest,
+    notes: &mut Vec<String>,
+) -> Arc<Belt> {
+    let own = agent.map(|agent| spec::own_servers(agent, &catalog.policy)).unwrap_or_default();
+    let asker = Asker {
+        id: "",
+        capability,
+        own: &own,
+        origin: agent.map_or(Origin::BuiltIn, |agent| agent.source.origin),
+        strict: request.strict_mcp,
+    };
+    Arc::new(Belt::take(servers, catalog, world, asker, notes).await)
 }
 
 fn main_agent<'c>(

@@ -19,6 +19,7 @@ use super::{LaunchRequest, SessionChoice, powers, side};
 use crate::ask::SharedMode;
 use crate::authority::RunHooks;
 use crate::context;
+use crate::mcp::Servers;
 use crate::run::{Ended, Event, Run};
 use crate::session::SessionError;
 use crate::tool::{TaskKind, Tasks, ToolCx};
@@ -44,6 +45,8 @@ pub struct Launched {
     pub(super) judge: Arc<side::Side>,
     /// Everybody but the main agent.
     pub(super) crew: Arc<Crew>,
+    /// Servers of tools.
+    pub servers: Servers,
     /// Whoever looks for changes on disk; ends with this.
     pub(super) watching: JoinSet<()>,
     pub(super) _confinement: powers::Confinement,
@@ -115,6 +118,7 @@ impl Launched {
         let left = self.crew.leave_main().await;
         self.hooks.hooks().shutdown().await;
         self.crew.disband();
+        self.servers.shutdown().await;
         // Agents that were stopped just now are paid for like all others.
         self.run.pay();
         left
@@ -266,6 +270,8 @@ pub struct Facts {
     pub plugin_faults: Vec<crate::catalog::PluginFault>,
     /// Agents that could not be loaded: file and reason.
     pub failed: Vec<(String, String)>,
+    /// The MCP servers, as they were at the start.
+    pub servers: Vec<crate::mcp::Status>,
     /// Names of the skills.
     pub skills: Vec<String>,
     /// What can be typed after a slash.

@@ -8,6 +8,7 @@ use posse_core::price;
 use posse_core::tools::split_entries;
 
 use super::provider::Provider;
+use super::servers::{Belt, ServerCommands};
 use super::{LaunchRequest, Launched};
 use crate::catalog::Catalog;
 use crate::run::Event;
@@ -40,10 +41,20 @@ pub(super) fn shelf(
 impl Launched {
     /// Lets the main agent use skills: people by typing them, the model by its tool, the agent it runs as from the
     /// start.
-    pub(super) async fn learn(&mut self, shelf: &Arc<Shelf>, agent: Option<&AgentDefinition>) {
+    pub(super) async fn learn(
+        &mut self,
+        shelf: &Arc<Shelf>,
+        belt: &Arc<Belt>,
+        agent: Option<&AgentDefinition>,
+    ) {
         let has_tool = self.facts.tools.iter().any(|tool| tool == Skill::NAME);
         self.cx.terms.stand(shelf.harmless());
-        self.run.understands(Arc::new(Typist::new(Arc::clone(shelf), self.crew.clone(), has_tool)));
+        let typist = Arc::new(Typist::new(Arc::clone(shelf), self.crew.clone(), has_tool));
+        if belt.is_empty() {
+            self.run.understands(typist);
+        } else {
+            self.run.understands(Arc::new(ServerCommands { others: typist, belt: Arc::clone(belt) }));
+        }
         let Some(agent) = agent.filter(|agent| !agent.skills.is_empty()) else { return };
         let (texts, missing) = shelf.preload(&agent.skills, &self.run.unattended_context()).await;
         if self.run.history().is_empty() {

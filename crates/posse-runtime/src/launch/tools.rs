@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_core::definition::{AgentDefinition, MEMORY_TOOLS};
 use posse_core::spec;
-use posse_core::tools::{self, Capability, Limit, Scope, ToolPattern, split_entries};
+use posse_core::tools::{self, Capability, Limit, McpFilter, Scope, ToolPattern, split_entries};
 
 use super::LaunchRequest;
 use super::side::Side;
@@ -83,6 +83,10 @@ pub(super) fn capability(
             && !names(&denied, tool.name, false)
             && !taken.as_ref().is_some_and(|list| names(list, tool.name, true))
     });
+    let of_servers = |list: &[ToolPattern]| list.iter().filter_map(ToolPattern::mcp).collect::<Vec<_>>();
+    let allow = own.as_ref().filter(|list| !list.contains(&ToolPattern::All)).map(|list| of_servers(list));
+    let deny = of_servers(&[denied, taken.unwrap_or_default()].concat());
+    capability.mcp.push(McpFilter { allow, deny });
     for list in flag.iter().chain(&own) {
         limit(&mut capability, list);
     }

@@ -7,6 +7,7 @@ mod slot;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
@@ -53,6 +54,8 @@ pub(super) struct Inner {
     /// By what is started or reached; of a server that remembers, also by who uses it.
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
     changes: broadcast::Sender<Change>,
+    /// How many changes there were.
+    version: AtomicU64,
     over: CancellationToken,
     /// Servers that are being ended because nobody uses them.
     farewells: TaskTracker,
@@ -128,8 +131,8 @@ impl Servers {
         let around = Surroundings { world, limits, desk, roots, tasks: TaskTracker::new() };
         let (changes, _) = broadcast::channel(256);
         let (slots, over) = (Mutex::default(), CancellationToken::new());
-        let farewells = TaskTracker::new();
-        Self(Arc::new(Inner { around, kept, configured, slots, changes, over, farewells }))
+        let (farewells, version) = (TaskTracker::new(), AtomicU64::new(0));
+        Self(Arc::new(Inner { around, kept, configured, slots, changes, version, over, farewells }))
     }
 
     /// What is configured, whether or not it can be used.
@@ -190,6 +193,11 @@ impl Servers {
         let others: Vec<Status> = others.map(|slot| slot.status()).collect();
         all.extend(others);
         all
+    }
+
+    /// A number that changes whenever the tools of a server do.
+    pub fn version(&self) -> u64 {
+        self.0.version.load(Ordering::Relaxed)
     }
 
     /// Hears when the tools of a server change. Whoever is slow misses some and should look at all.

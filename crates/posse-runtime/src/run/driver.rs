@@ -8,7 +8,7 @@ use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
 use posse_core::failure::{Failure, FailureKind};
 use posse_core::hooks::Merged;
 use posse_core::hooks::occasion::ToolUse;
-use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, Usage};
+use posse_core::message::{Message, Reply, ToolAnswer, ToolCall, Usage};
 use posse_core::turn::{Effect, Input, Verdict};
 use serde_json::Value;
 use tokio::sync::Notify;

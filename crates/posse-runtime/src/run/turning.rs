@@ -46,6 +46,7 @@ impl Run {
         if let Err(why) = self.expand(&mut message, &mut context, stop).await {
             return (message, Some(why));
         }
+        context.extend(self.mentioned(&message, stop).await);
         context.extend(self.skill_news(true));
         if let Some(reminder) = self.about_planning() {
             // Answers to calls come first, whatever else is said.

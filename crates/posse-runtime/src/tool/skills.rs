@@ -75,6 +75,11 @@ pub trait Commands: Send + Sync {
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Vec<String>, String>>;
 
+    /// What a text mentions that others have to fetch, besides the text itself.
+    fn mentioned<'a>(&'a self, _text: &'a str, _cx: &'a ToolCx) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// What has changed for the model since it was told last. With `look`, the disk is looked at first.
     fn news(&self, cx: &ToolCx, look: bool) -> Option<String>;
 }

@@ -69,10 +69,17 @@ fn pairs(given: &[String], between: &str, flag: &str) -> Result<Value, Failure> 
 }
 
 fn found(catalog: &Catalog, world: &World) -> Result<config::Found, Failure> {
-    config::read(world, catalog, &McpOptions::default()).map_err(|error| match error {
-        McpConfigError::Flag(diagnostics) => Failure { diagnostics, ..Failure::new("it cannot be used") },
+    config::read(world, catalog, &McpOptions::default()).map_err(|error| config_failure(&error))
+}
+
+/// What is said of servers on the command line that cannot be used.
+pub(super) fn config_failure(error: &McpConfigError) -> Failure {
+    match error {
+        McpConfigError::Flag(diagnostics) => {
+            Failure { diagnostics: diagnostics.clone(), ..Failure::new(error.to_string()) }.usage()
+        }
         McpConfigError::Forbidden { .. } => Failure::new(error.to_string()),
-    })
+    }
 }
 
 /// The configuration that counts under a name.

@@ -80,6 +80,7 @@ fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) ->
             Some(asked.unwrap_or_else(|| world.ids.uuid()))
         }
         LaunchError::Load(_)
+        | LaunchError::Servers(_)
         | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_))
         | LaunchError::Script(_)
         | LaunchError::NoAgent { .. }
@@ -219,6 +220,8 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
     }
     Ok(LaunchRequest {
         catalog: sources.options(),
+        mcp_configs: sources.mcp_config.clone(),
+        strict_mcp: sources.strict_mcp_config,
         agent,
         model,
         fallback_model,
@@ -295,6 +298,7 @@ fn read(file: &Path, world: &World) -> Result<String, Failure> {
 pub(super) fn launch_failure(error: &LaunchError) -> Failure {
     match error {
         LaunchError::Load(error) => load_failure(error),
+        LaunchError::Servers(error) => super::mcp::config_failure(error),
         LaunchError::NoAgent { .. } => Failure::new(error.to_string()).hint("`posse agents` lists them"),
         LaunchError::Session(SessionError::Io { .. }) => Failure::new(error.to_string())
             .hint("--no-session-persistence runs without writing anything down"),

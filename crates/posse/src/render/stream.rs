@@ -12,6 +12,7 @@ use posse_core::message::{Reply, json as wire};
 use posse_core::price;
 use posse_runtime::catalog::{Plugin, PluginFault};
 use posse_runtime::launch::Facts;
+use posse_runtime::mcp::Status;
 use posse_runtime::run::{Ended, Event, Mark, Spent};
 use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
 use posse_runtime::world::World;
@@ -42,6 +43,14 @@ pub struct TurnEnd<'a> {
     pub by_itself: bool,
 }
 
+fn server(server: &Status) -> Value {
+    let mut value = json!({ "name": *server.name, "status": server.state.word() });
+    if let Some(source) = server.source {
+        value["source"] = json!(source);
+    }
+    value
+}
+
 fn plugin(plugin: &Plugin) -> Value {
     let mut value =
         json!({ "name": *plugin.name, "path": plugin.path.display().to_string(), "source": plugin.id });
@@ -69,7 +78,7 @@ impl Stream {
             "cwd": facts.cwd.display().to_string(),
             "session_id": facts.session,
             "tools": tools,
-            "mcp_servers": [],
+            "mcp_servers": facts.servers.iter().map(server).collect::<Vec<_>>(),
             "model": facts.model,
             "permissionMode": facts.mode.name(),
             "slash_commands": facts.slash_commands,

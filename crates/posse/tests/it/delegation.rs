@@ -8,6 +8,7 @@ mod forks;
 mod limits;
 mod resume;
 mod returning;
+mod servers;
 mod spending;
 mod time;
 mod trees;

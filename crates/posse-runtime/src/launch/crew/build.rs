@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::definition::AgentDefinition;
 use posse_core::delegation::{Cause, Input, NOTES};
-use posse_core::event::Refusal;
+use posse_core::event::{Delta, Refusal};
 use posse_core::hooks::Common as HookCommon;
 use posse_core::hooks::occasion::MemoryType;
 use posse_core::message::Message;
@@ -19,6 +19,7 @@ use posse_core::{price, prompt};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::super::servers::{Asker, Belt, with_tools};
 use super::super::{powers, tools};
 use super::place::{Lodging, Place};
 use super::seats::Seat;
@@ -91,6 +92,7 @@ impl Crew {
         for note in notes {
             common.events.delta(posse_core::event::Delta::Note(note));
         }
+        let belt = self.belt(definition, spec, &id).await.inspect_err(|_| purse.close())?;
         // Last of what can fail: a copy of the repository that nobody comes to work in would be left behind.
         let isolation = spec.isolation.as_ref().map(|isolation| isolation.value);
         let (place, home) = match earlier {
@@ -113,7 +115,8 @@ impl Crew {
             &capability,
             &mode,
             confinement.sandbox.as_deref(),
-            explicit.then_some(window),
+            (explicit, window),
+            belt,
         );
         let guard = Guard {
             authority,
@@ -274,10 +277,11 @@ impl Crew {
         capability: &Capability,
         mode: &SharedMode,
         sandbox: Option<&crate::sandbox::Sandbox>,
-        explicit: Option<u64>,
+        (explicit, window): (bool, u64),
+        belt: Arc<Belt>,
     ) -> ToolPool {
         // What a sandbox or a plan has a say in belongs to one agent.
-        let shared = sandbox.is_none() && capability.grant("ExitPlanMode").is_none();
+        let shared = sandbox.is_none() && capability.grant("ExitPlanMode").is_none() && belt.is_shared();
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let known = |known: &&KnownPool| &*known.kind == kind && known.capability == *capability;
         if shared && let Some(known) = pools.iter().find(known) {
@@ -285,19 +289,54 @@ impl Crew {
         }
         let mut tools: Vec<Arc<dyn AnyTool>> = tools::select(capability, self.connected(mode, sandbox));
         if let Some(crew) = self.this.upgrade() {
-            tools.extend(crew.tools(capability, explicit.is_none()));
+            tools.extend(crew.tools(capability, !explicit));
         }
-        let pool = if let Some(window) = explicit {
-            let deferral = Deferral::parse(self.common.world.env.get("ENABLE_TOOL_SEARCH"));
+        let deferral = Deferral::parse(self.common.world.env.get("ENABLE_TOOL_SEARCH"));
+        let pool = if explicit {
             ToolPool::with_search(tools, deferral, window)
         } else {
-            ToolPool::lean(tools)
+            ToolPool::lean(tools, deferral, window)
         };
+        let pool = if belt.is_empty() { pool } else { pool.and(belt) };
         if shared {
             let pool = pool.clone();
             pools.push(KnownPool { kind: kind.into(), capability: capability.clone(), pool });
         }
         pool
+    }
+
+    /// What an agent has of the servers. One that needs a server that is not there does not start.
+    async fn belt(
+        &self,
+        definition: &AgentDefinition,
+        spec: &AgentSpec,
+        id: &str,
+    ) -> Result<Arc<Belt>, Cause> {
+        let common = &self.common;
+        let mut own = spec.mcp_servers.clone();
+        own.retain(|server| spec.pool.own_servers.iter().any(|name| **name == *server.name()));
+        let asker = Asker {
+            id,
+            capability: &spec.pool.capability,
+            own: &own,
+            origin: definition.source.origin,
+            strict: common.strict_servers,
+        };
+        let mut notes = Vec::new();
+        let belt = Belt::take(&common.servers, &common.catalog, &common.world, asker, &mut notes).await;
+        for note in notes {
+            common.events.delta(Delta::Note(format!("agent {}: {note}", spec.name)));
+        }
+        let is_there = |needed: &str| {
+            with_tools(&common.servers).iter().any(|server| server.eq_ignore_ascii_case(needed))
+        };
+        match spec.required_mcp_servers.iter().find(|needed| !is_there(needed)) {
+            Some(missing) => Err(failed(
+                "connect its MCP servers",
+                format!("it needs the server `{missing}`, which is not connected or offers no tools"),
+            )),
+            None => Ok(Arc::new(belt)),
+        }
     }
 
     /// What never changes first: agents of one kind share it word for word.

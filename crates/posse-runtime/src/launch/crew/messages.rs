@@ -127,6 +127,7 @@ impl Crew {
             setup.guard.territory = Territory::new(claim);
             lodging = Lodging { before, ..Lodging::of(tree) };
         }
+        setup.tools.wake();
         // What opened the conversation stands in it already.
         setup.opening = None;
         let again = Member {

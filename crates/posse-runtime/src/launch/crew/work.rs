@@ -72,6 +72,7 @@ impl Crew {
         // What nobody has read, whoever continues the agent finds first.
         member.cx.inbox.seal();
         member.setup.purse.close();
+        member.setup.tools.rest();
         let worktree = self.leave_place(&member).await;
         let usage = self.settle(run.as_ref());
         let facts = Facts {

@@ -186,6 +186,7 @@ impl Slot {
         };
         if news {
             servers.kept.save(&self.digest, &facts);
+            servers.version.fetch_add(1, Ordering::Relaxed);
             let _ = servers.changes.send(Change { server: self.name.clone() });
         }
     }

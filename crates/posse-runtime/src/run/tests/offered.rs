@@ -70,7 +70,7 @@ fn when_tools_wait() {
     }
     let size = |deferral, window| {
         let pool = ToolPool::with_search(tools(&MANY), deferral, window);
-        (pool.specs().len(), pool.names().count())
+        (pool.specs().len(), pool.names().len())
     };
     // A few small tools fit a large window and not a tiny one. Where nothing waits, nothing is to be searched.
     assert_eq!(size(Deferral::default(), 200_000), (3, 3));
