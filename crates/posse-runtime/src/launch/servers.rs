@@ -57,7 +57,7 @@ fn unused(server: &Configured) -> Option<String> {
     match standing {
         Standing::Ready => None,
         Standing::NeedsApproval => Some(format!(
-            "the server `{name}` of {file} waits for a yes: `posse mcp enable {name}`, or trust the folder"
+            "the server `{name}` of {file} waits for a yes: `posse mcp enable {name}`"
         )),
         // Somebody wanted it so, and knows.
         Standing::Denied(_) => None,

@@ -203,3 +203,31 @@ fn servers_of_the_command_line_must_be_right() {
     }
     assert!(server.requests().is_empty());
 }
+
+#[test]
+#[allow(clippy::disallowed_methods)] // The test command hands the place over in the environment.
+fn prompts_of_a_server_are_typed_and_resources_mentioned() {
+    use std::io::Write as _;
+    let Ok(folder) = std::env::var("POSSE_TEST_MCP") else {
+        let _ = writeln!(std::io::stderr(), "skipped: POSSE_TEST_MCP is not set; `cargo xtask test` sets it");
+        return;
+    };
+    let server = FakeModel::answering(|_| text("Done."));
+    let mut env = world(&server);
+    env.set("PATH", &std::env::var("PATH").unwrap_or_default());
+    let program = format!("{folder}/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let config = json!({ "mcpServers": { "everything": { "command": "node", "args": [program] } } });
+    env.write("servers.json", config.to_string());
+    let file = env.path("servers.json").display().to_string();
+    let typed = |prompt: &str| {
+        env.posse(&["-p", prompt, "--mcp-config", &file]).success();
+        all(server.requests().last().unwrap())
+    };
+    let said = typed("/mcp__everything__args-prompt Paris");
+    assert!(said.contains("Paris") && !said.contains("/mcp__"), "{said}");
+    let said = typed("What does @everything:demo://resource/dynamic/text/1 say?");
+    assert!(said.contains("@everything:demo://resource/dynamic/text/1:\n"), "{said}");
+    assert!(said.contains("Resource 1"), "{said}");
+    let output = env.posse(&["-p", "/mcp__everything__nothing", "--mcp-config", &file]);
+    assert!(output.stderr.contains("has no prompt nothing"), "{output:?}");
+}

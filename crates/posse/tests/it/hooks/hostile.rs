@@ -12,7 +12,7 @@ fn hooks_that_go_wrong_stop_nothing() {
         (command("exit 7"), "exit code 7"),
         (command("/nowhere/at/all"), "exit code 127"),
         (json!({ "type": "command", "command": "/nowhere/at/all", "args": [] }), "cannot be started"),
-        (json!({ "type": "mcp_tool", "server": "s", "tool": "t" }), "cannot be run here"),
+        (json!({ "type": "mcp_tool", "server": "s", "tool": "t" }), "no MCP server is called s"),
         // These are no mistakes, only noise.
         (command("head -c 100000000 /dev/zero | tr '\\0' x"), ""),
         (command("head -c 100000 /dev/urandom"), ""),
