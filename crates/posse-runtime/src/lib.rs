@@ -19,6 +19,7 @@ pub mod purse;
 mod read;
 pub mod run;
 pub mod sandbox;
+pub mod serve;
 pub mod session;
 pub mod skills;
 pub mod tool;

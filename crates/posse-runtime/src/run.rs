@@ -10,6 +10,7 @@ mod compact;
 mod deadline;
 mod display;
 mod driver;
+mod errands;
 mod pool;
 mod turning;
 
@@ -37,6 +38,7 @@ use crate::tool::{Permit, Task, ToolCx};
 use crate::world::World;
 
 pub use compact::Compaction;
+pub use errands::{Errand, Errands};
 pub use pool::{Deferral, MoreTools, ToolPool};
 
 /// What a run is made of.

@@ -2,6 +2,7 @@
 
 mod plugin;
 mod run;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
 pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArgs};
 pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
+pub use serve::ServeArgs;
 
 /// Run AI agents that are defined as Markdown files.
 ///
@@ -214,6 +216,11 @@ pub enum McpCommand {
         /// Its name
         name: String,
     },
+    /// Be a server: offer posse's tools and agents to another program, on standard input and output
+    ///
+    /// There is one tool per agent, called agent_NAME. Rules, hooks and the sandbox hold as in any session; what would be
+    /// asked is asked through the program at the other end if it can (elicitation), and refused otherwise.
+    Serve(Box<ServeArgs>),
 }
 
 /// How a server is reached.

@@ -258,6 +258,12 @@ impl Crew {
         delegation::offered(&all, Audience { policy, capability, servers: &servers })
     }
 
+    /// What the main agent may start, in order.
+    pub(super) fn startable(&self) -> Vec<&AgentDefinition> {
+        let main = self.member("").filter(|main| main.capability.grant(Agent::NAME).is_some());
+        main.map(|main| self.offered(&main.capability)).unwrap_or_default()
+    }
+
     fn options(&self) -> Options {
         let env = &self.common.world.env;
         let disabled = self.common.catalog.policy.background_disabled;

@@ -124,6 +124,12 @@ impl Launched {
         left
     }
 
+    /// The agents that can be started, in order: what each is called, and when to use it.
+    pub fn startable(&self) -> Vec<(String, String)> {
+        let agents = self.crew.startable();
+        agents.into_iter().map(|agent| (agent.name.to_string(), agent.description.to_string())).collect()
+    }
+
     /// Who sends agents to the background while calls wait for them, also while a turn is under way.
     pub fn background(&self) -> ToBackground {
         ToBackground(Arc::clone(&self.crew))

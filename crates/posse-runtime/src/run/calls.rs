@@ -139,16 +139,16 @@ fn text(content: &[Content]) -> String {
 }
 
 /// Somebody who runs one call.
-struct Worker {
-    tool: Arc<dyn AnyTool>,
-    tools: ToolPool,
-    guard: Guard,
-    clock: Clock,
-    cx: ToolCx,
+pub(super) struct Worker {
+    pub(super) tool: Arc<dyn AnyTool>,
+    pub(super) tools: ToolPool,
+    pub(super) guard: Guard,
+    pub(super) clock: Clock,
+    pub(super) cx: ToolCx,
 }
 
 impl Worker {
-    async fn work(self, call: ToolCall) -> (ToolAnswer, Aftermath) {
+    pub(super) async fn work(self, call: ToolCall) -> (ToolAnswer, Aftermath) {
         let mut aftermath = Aftermath::default();
         if let Some(refusal) = self.task_may_be_closed(&call, &mut aftermath).await {
             return (ToolAnswer::error(call.id, refusal), aftermath);

@@ -47,6 +47,8 @@ pub struct ToolCx {
     pub terms: TurnTerms,
     /// What was said so far, for tools that hand it on.
     pub conversation: Option<Arc<[Message]>>,
+    /// Whether whoever calls hears of nothing but the answer: an agent it starts must not go on in the background.
+    pub only_waits: bool,
 }
 
 impl ToolCx {
@@ -70,6 +72,7 @@ impl ToolCx {
             permit: Permit::default(),
             terms: TurnTerms::default(),
             conversation: None,
+            only_waits: false,
         }
     }
 

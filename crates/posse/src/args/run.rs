@@ -192,7 +192,7 @@ impl From<EffortArg> for EffortLevel {
     }
 }
 
-fn parse_dollars(text: &str) -> Result<f64, String> {
+pub(super) fn parse_dollars(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if amount > 0.0 && amount.is_finite() => Ok(amount),
         Ok(_) | Err(_) => Err("an amount of dollars above 0, such as 0.50".into()),
@@ -203,7 +203,7 @@ fn parse_json(text: &str) -> Result<serde_json::Value, String> {
     serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
 }
 
-fn parse_mode(name: &str) -> Result<Mode, String> {
+pub(super) fn parse_mode(name: &str) -> Result<Mode, String> {
     let choosable = Mode::ALL.into_iter().filter(|mode| *mode != Mode::Bubble);
     let names: Vec<&str> = choosable.map(Mode::name).collect();
     match Mode::parse(name) {

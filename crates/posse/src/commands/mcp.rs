@@ -1,5 +1,7 @@
 //! `posse mcp`: which servers there are, how they are, and who is logged in.
 
+mod serve;
+
 use std::sync::Arc;
 
 use posse_core::mcp::{McpConfig, McpSource, Standing, read_config};
@@ -47,6 +49,7 @@ pub(super) fn run(args: &McpArgs, world: &World, terminal: &mut Terminal) -> Com
         McpCommand::Enable { name } => decide(name, true, &catalog, world, terminal),
         McpCommand::Disable { name } => decide(name, false, &catalog, world, terminal),
         McpCommand::Login { name } => login(name, &catalog, world, terminal),
+        McpCommand::Serve(args) => serve::run(args, world, terminal),
         McpCommand::Logout { name } => {
             let config = find(name, &catalog, world)?;
             let had = logout(&config, &world.env).map_err(|error| login_failure(&error))?;

@@ -75,7 +75,7 @@ impl Crew {
 
     async fn prepare(&self, input: &Input, caller: &Member, cx: &ToolCx) -> Result<Job, String> {
         let definition = self.definition(input, caller)?;
-        let background = self.lifecycle(input, Some(definition))?;
+        let background = self.lifecycle(input, Some(definition), cx)?;
         let policy = &self.common.catalog.policy;
         let call = input.call(background);
         let spec = spec::resolve(definition, &caller.as_parent(), &call, policy)
@@ -112,7 +112,7 @@ impl Crew {
             return Err("A fork cannot fork. Do the work yourself with your tools, and report.".into());
         }
         self.refuse_denied("fork")?;
-        let background = self.lifecycle(input, None)?;
+        let background = self.lifecycle(input, None, cx)?;
         let born = self.born(input, cx);
         let purse = caller.setup.purse.child(format!("fork {}", born.id), Limits::default());
         let purse = purse.map_err(|error| {
@@ -180,7 +180,12 @@ impl Crew {
     }
 
     /// Whether a call runs in the background.
-    fn lifecycle(&self, input: &Input, definition: Option<&AgentDefinition>) -> Result<bool, String> {
+    fn lifecycle(
+        &self,
+        input: &Input,
+        definition: Option<&AgentDefinition>,
+        cx: &ToolCx,
+    ) -> Result<bool, String> {
         let env = &self.common.world.env;
         let reasons = Reasons {
             call: input.run_in_background,
@@ -190,7 +195,7 @@ impl Crew {
             assistant: env.is_on("CLAUDE_CODE_ASSISTANT_MODE"),
             proactive: env.is_on("CLAUDE_CODE_PROACTIVE"),
             background_by_default: env.is_on(delegation::BACKGROUND_BY_DEFAULT_VARIABLE),
-            disabled: self.common.catalog.policy.background_disabled,
+            disabled: self.common.catalog.policy.background_disabled || cx.only_waits,
             teammate: false,
         };
         should_run_async(reasons)
@@ -279,7 +284,7 @@ impl Crew {
         let guard = EndsWith(Some(stop.clone()));
         caller.seat.rest();
         member.is_waited_for.store(true, Ordering::Relaxed);
-        let patience = self.waited_long();
+        let patience = self.waited_long(cx);
         tokio::pin!(ended, patience);
         let left = tokio::select! {
             left = &mut ended => Some(left.ok()),
@@ -314,8 +319,9 @@ impl Crew {
     }
 
     /// Ends when an agent has been waited for long enough.
-    async fn waited_long(&self) {
+    async fn waited_long(&self, cx: &ToolCx) {
         if self.common.world.env.is_on("CLAUDE_AUTO_BACKGROUND_TASKS")
+            && !cx.only_waits
             && !self.common.catalog.policy.background_disabled
         {
             tokio::time::sleep(AUTO_BACKGROUND).await;
