@@ -9,6 +9,8 @@ mod offers;
 mod progress;
 mod server;
 
+use std::time::Duration;
+
 use posse_core::hooks::occasion::EndReason;
 use rmcp::service::{ElicitationMode, ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -38,6 +40,8 @@ pub enum ServeError {
 pub struct Serving<R, W> {
     /// What is offered.
     pub offer: Offer,
+    /// The version clients are told.
+    pub version: &'static str,
     /// Questions of the session: whoever is served may be able to put them before a person.
     pub asks: Asks,
     /// Where messages come from.
@@ -91,20 +95,22 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let Serving { offer, asks, input, output, stop } = serving;
+    let Serving { offer, version, asks, input, output, stop } = serving;
     let errands = launched.run.errands();
     let offers = Offers::new(&offer, errands.tools(), launched.startable(), &launched.facts.cwd);
-    let gone = CancellationToken::new();
+    let (gone, over) = (CancellationToken::new(), CancellationToken::new());
     let watched = Watched::default();
     let (flush, flushes) = unbounded_channel();
     let server = Server::new(server::Parts {
         offers,
+        version,
         errands,
         ids: launched.cx.world.ids.clone(),
         watched: watched.clone(),
         flush,
         say: say.clone(),
         gone: gone.clone(),
+        over: over.clone(),
     });
     let calls = server.calls();
     let lines = Lines::new(input, output, gone.clone());
@@ -122,12 +128,22 @@ where
         // From now on nobody can be asked, and whatever would be is refused with the reason.
         drop(asks);
     }
+    helpers.spawn(end_calls(gone.clone(), over.clone()));
     // How the connection ended changes nothing: it has ended.
     let _ = running.waiting().await;
     gone.cancel();
+    over.cancel();
     calls.close();
     calls.wait().await;
     Ok(())
+}
+
+/// What somebody asked for before they hung up is still answered if it does not take long: a pipe may be all they are.
+async fn end_calls(gone: CancellationToken, over: CancellationToken) {
+    const GRACE: Duration = Duration::from_secs(1);
+    gone.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+    over.cancel();
 }
 
 /// Somebody who hangs up before they have said anything has not done anything wrong.

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Aftermath, Worker};
 use super::{Run, ToolPool};
 use crate::authority::Guard;
-use crate::tool::builtin::agent::Agent;
 use crate::tool::ToolCx;
+use crate::tool::builtin::agent::Agent;
 use crate::world::Clock;
 
 /// Does single calls with the tools of a run. Copies keep to one order.

@@ -1,16 +1,14 @@
 //! Questions of the session to the person behind the client (elicitation). Whatever is not a clear yes is a no.
 
 use rmcp::model::{
-    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
-    RequestId, ServerRequest,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationSchema, RequestId, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{
-    Answers, Ask, Asks, Pending, PermissionAnswer, PermissionAsk, QuestionAnswer, QuestionAsk,
-};
+use crate::ask::{Answers, Ask, Asks, Pending, PermissionAnswer, PermissionAsk, QuestionAnswer, QuestionAsk};
 
 /// Puts questions before the person, one at a time, until nobody can ask any more or the client is gone.
 pub(super) async fn ask(mut asks: Asks, peer: Peer<RoleServer>, gone: CancellationToken) {
@@ -146,7 +144,8 @@ impl Drop for Withdrawal {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         tokio::spawn(async move {
-            let params = CancelledNotificationParam::new(Some(id), Some("the call that asked was stopped".into()));
+            let params =
+                CancelledNotificationParam::new(Some(id), Some("the call that asked was stopped".into()));
             let _ = peer.notify_cancelled(params).await;
         });
     }

@@ -28,6 +28,7 @@ use crate::world::Ids;
 /// What a server is made of.
 pub(super) struct Parts {
     pub(super) offers: Offers,
+    pub(super) version: &'static str,
     pub(super) errands: Errands,
     pub(super) ids: Arc<Ids>,
     pub(super) watched: Watched,
@@ -35,7 +36,10 @@ pub(super) struct Parts {
     pub(super) flush: UnboundedSender<Flush>,
     /// For people.
     pub(super) say: UnboundedSender<String>,
+    /// Cancelled when nobody is there any more.
     pub(super) gone: CancellationToken,
+    /// Cancelled when calls must end.
+    pub(super) over: CancellationToken,
 }
 
 /// Answers a client.
@@ -57,7 +61,19 @@ impl Server {
     /// Does a call under its own id.
     async fn done(&self, call: ToolCall, stop: CancellationToken) -> ToolAnswer {
         let (errands, id, name) = (self.parts.errands.clone(), call.id.clone(), call.name.clone());
-        let done = self.calls.spawn(async move { errands.call(call, stop).await }).await;
+        let over = self.parts.over.child_token();
+        let call = async move {
+            let stopped = async {
+                stop.cancelled().await;
+                over.cancel();
+                std::future::pending().await
+            };
+            tokio::select! {
+                done = errands.call(call, over.clone()) => done,
+                never = stopped => never,
+            }
+        };
+        let done = self.calls.spawn(call).await;
         let Ok(Errand { mut answer, remarks, notes }) = done else {
             return ToolAnswer::error(id, format!("{name} crashed; this is a bug in posse."));
         };
@@ -104,7 +120,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("posse", env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new("posse", self.parts.version))
             .with_instructions(self.parts.offers.instructions.clone())
     }
 
@@ -153,7 +169,8 @@ impl ServerHandler for Server {
             let text = format!("the parameters of `{}` cannot be understood", request.method);
             return Err(ErrorData::invalid_params(text, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        let text = format!("there is no method `{}`", request.method);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None))
     }
 }
 
@@ -168,7 +185,8 @@ fn agent_input(agent: &str, arguments: &JsonObject) -> Result<Value, ErrorData> 
         return Err(ErrorData::invalid_params(format!("there is no argument `{other}`"), None));
     }
     let prompt = text("prompt")?.filter(|prompt| !prompt.trim().is_empty());
-    let prompt = prompt.ok_or_else(|| ErrorData::invalid_params("`prompt` is missing: the whole task", None))?;
+    let prompt =
+        prompt.ok_or_else(|| ErrorData::invalid_params("`prompt` is missing: the whole task", None))?;
     let description = text("description")?.map(str::trim).filter(|text| !text.is_empty());
     let description = description.map_or_else(|| in_few_words(prompt), str::to_owned);
     Ok(json!({
@@ -206,12 +224,22 @@ fn tool_result(answer: ToolAnswer) -> CallToolResult {
 /// The report of an agent: for models framed as another's words, for programs with what it took.
 fn agent_result(mut answer: ToolAnswer) -> CallToolResult {
     let facts = answer.structured.take().filter(|facts| facts["status"] == "completed");
+    let mut note = None;
     if let Some(Content::Text(text)) = answer.content.first_mut() {
         *text = without_address(text);
+        note = first_note(text).map(str::to_owned);
     }
     let mut result = tool_result(answer);
-    result.structured_content = facts.map(|facts| structured(&facts));
+    result.structured_content = facts.map(|facts| structured(&facts, note));
     result
+}
+
+/// What posse says before a report: that it is not a whole one.
+fn first_note(text: &str) -> Option<&str> {
+    let (first, _) = text.split_once("\n\n")?;
+    let note = first.strip_prefix("[posse: ")?.strip_suffix(']')?;
+    // The report itself stands below its frame.
+    (!note.contains('\n')).then_some(note)
 }
 
 /// Nobody outside can write to the agent: the line that says how is left out.
@@ -222,7 +250,7 @@ fn without_address(text: &str) -> String {
 }
 
 /// Many clients show their model this and not the text, so that the report is in it, too.
-fn structured(facts: &Value) -> Value {
+fn structured(facts: &Value, note: Option<String>) -> Value {
     const TOLD: [(&str, &str); 9] = [
         ("agentId", "agentId"),
         ("agentType", "agentType"),
@@ -239,6 +267,7 @@ fn structured(facts: &Value) -> Value {
     let mut told = Map::from_iter([("report".to_owned(), Value::from(report))]);
     let known = TOLD.into_iter().filter_map(|(name, key)| Some((name.to_owned(), facts.get(key)?.clone())));
     told.extend(known);
+    told.extend(note.map(|note| ("note".to_owned(), Value::from(note))));
     Value::Object(told)
 }
 

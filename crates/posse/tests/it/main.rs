@@ -13,6 +13,7 @@ mod hooks;
 mod http;
 mod lint;
 mod mcp;
+mod mcp_serve;
 mod openai_client;
 mod permissions;
 mod plugins;

@@ -26,8 +26,9 @@ pub(super) fn run(args: &ServeArgs, world: &World, terminal: &mut Terminal) -> C
         let _interrupts = interruptible(&stop);
         let launched = launch(&world, request).await.map_err(|error| launch_failure(&error))?;
         say_first(&launched, terminal)?;
+        let version = env!("CARGO_PKG_VERSION");
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let serving = Serving { offer, asks, input, output, stop: stop.clone() };
+        let serving = Serving { offer, version, asks, input, output, stop: stop.clone() };
         let served = serve(launched, serving, |line| {
             // Nobody there to read it is no reason to stop.
             let _ = writeln!(terminal.err, "posse: {line}");
@@ -45,18 +46,17 @@ fn offer(args: &ServeArgs) -> Result<Offer, Failure> {
     let offer = match list {
         None => Offer::default(),
         Some(list) => Offer::default().with_tools(list).map_err(|error| {
-            Failure::new(format!("--tools: {error}")).hint(format!("there are {}", OFFERED.join(", "))).usage()
+            Failure::new(format!("--tools: {error}"))
+                .hint(format!("there are {}", OFFERED.join(", ")))
+                .usage()
         })?,
     };
     Ok(if args.no_agents { offer.without_agents() } else { offer })
 }
 
 fn request(args: &ServeArgs, desk: Desk) -> LaunchRequest {
-    let mode = if args.dangerously_skip_permissions {
-        Some(Mode::BypassPermissions)
-    } else {
-        args.permission_mode
-    };
+    let mode =
+        if args.dangerously_skip_permissions { Some(Mode::BypassPermissions) } else { args.permission_mode };
     LaunchRequest {
         catalog: args.sources.options(),
         model: args.model.clone(),
