@@ -32,7 +32,34 @@ const NEEDS: &[Need] = &[
             }
         },
     },
+    Need {
+        what: "the MCP client for Python",
+        check: |shell| {
+            let check = format!("import importlib.metadata as m; assert m.version('mcp') == '{MCP_CLIENT}'");
+            shell.works(python(shell).args(["-c", &check]))
+        },
+        install: |shell| {
+            let mut pip = shell.command("python3");
+            pip.args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--upgrade",
+                "--target",
+            ]);
+            if shell.works(pip.arg(python_packages(shell)).arg(format!("mcp=={MCP_CLIENT}"))) {
+                Ok(())
+            } else {
+                Err("pip could not install it; is python3 with pip there?".to_owned())
+            }
+        },
+    },
 ];
+
+/// The official client that `posse mcp serve` is tested with. Pinned: what it calls things changes.
+const MCP_CLIENT: &str = "2.3.0";
 
 /// One half of the sandbox. It makes namespaces, so it must come from the system and may not work in a container.
 const BUBBLEWRAP: Need = Need {

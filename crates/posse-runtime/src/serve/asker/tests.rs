@@ -29,7 +29,8 @@ fn questions_become_a_form_and_its_content_answers() {
         options: vec![choice("A"), choice("B")],
         multi_select,
     };
-    let ask = QuestionAsk { questions: vec![question("One?", false), question("Many?", true)], call: "c".into() };
+    let ask =
+        QuestionAsk { questions: vec![question("One?", false), question("Many?", true)], call: "c".into() };
     let (text, schema) = form(&ask);
     assert_eq!(text, "One?\nMany?");
     assert_eq!(schema["properties"]["answer1"]["enum"], json!(["A", "B"]));

@@ -27,10 +27,16 @@ fn steps_are_counted_per_call_and_told_to_whoever_asked() {
         watched.step(mark, what).map(|step| (step.progress, step.message.unwrap_or_default()))
     };
     let lead = mark("lead", "c1");
-    assert_eq!(told(&lead, &runs("t1", "Agent", json!({ "description": "x" }))), Some((1.0, "lead: Agent x".into())));
+    assert_eq!(
+        told(&lead, &runs("t1", "Agent", json!({ "description": "x" }))),
+        Some((1.0, "lead: Agent x".into()))
+    );
     // An agent further down belongs to the same call.
     let below = mark("scout", "t1");
-    assert_eq!(told(&below, &runs("t2", "Read", json!({ "file_path": "a" }))), Some((2.0, "scout: Read a".into())));
+    assert_eq!(
+        told(&below, &runs("t2", "Read", json!({ "file_path": "a" }))),
+        Some((2.0, "scout: Read a".into()))
+    );
     assert_eq!(told(&mark("other", "c2"), &runs("t3", "Read", json!({}))), None);
     assert_eq!(told(&lead, &What::Delta(Delta::Requesting)), None);
     drop(watch);
