@@ -2,7 +2,7 @@
 
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ElicitationSchema, RequestId, ServerRequest,
+    ElicitationAction, ElicitationSchema, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer};
 use serde_json::{Map, Value, json};
@@ -33,12 +33,11 @@ async fn permission(mut pending: Pending<PermissionAsk, PermissionAnswer>, peer:
         "properties": { "allow": { "type": "boolean", "title": "Allow it", "default": false } },
         "required": ["allow"],
     });
-    let asked = tokio::select! {
-        asked = elicit(text, schema, peer) => asked,
-        // Dropping the request tells the client that nobody wants to know any more.
-        () = pending.withdrawn() => return,
+    let result = match elicit(text, schema, peer, pending.withdrawn()).await {
+        Asked::Answered(result) => result,
+        Asked::Unasked => return pending.answer(PermissionAnswer::Nobody),
+        Asked::Withdrawn => return,
     };
-    let Some(result) = asked else { return pending.answer(PermissionAnswer::Nobody) };
     let yes = result.action == ElicitationAction::Accept
         && result.content.as_ref().is_some_and(|content| content["allow"] == true);
     let no = || {
@@ -69,16 +68,13 @@ fn permission_text(ask: &PermissionAsk) -> String {
 
 async fn question(mut pending: Pending<QuestionAsk, QuestionAnswer>, peer: &Peer<RoleServer>) {
     let (text, schema) = form(&pending.ask);
-    let asked = tokio::select! {
-        asked = elicit(text, schema, peer) => asked,
-        () = pending.withdrawn() => return,
-    };
-    let answer = match asked {
-        None => QuestionAnswer::Nobody,
-        Some(result) if result.action == ElicitationAction::Accept => {
+    let answer = match elicit(text, schema, peer, pending.withdrawn()).await {
+        Asked::Withdrawn => return,
+        Asked::Unasked => QuestionAnswer::Nobody,
+        Asked::Answered(result) if result.action == ElicitationAction::Accept => {
             QuestionAnswer::Answered(answers(&pending.ask, &result.content.unwrap_or_default()))
         }
-        Some(_) => QuestionAnswer::Declined("the user would not answer".into()),
+        Asked::Answered(_) => QuestionAnswer::Declined("the user would not answer".into()),
     };
     pending.answer(answer);
 }
@@ -112,42 +108,40 @@ fn answers(ask: &QuestionAsk, content: &Value) -> Answers {
     ask.questions.iter().enumerate().filter_map(answer).collect()
 }
 
-/// Asks the client; nothing if it cannot. Dropped half-way, it takes the question back.
-async fn elicit(message: String, schema: Value, peer: &Peer<RoleServer>) -> Option<ElicitResult> {
-    let requested_schema: ElicitationSchema = serde_json::from_value(schema).ok()?;
+/// What became of a question.
+enum Asked {
+    Answered(ElicitResult),
+    /// The client cannot ask, whatever it promised.
+    Unasked,
+    /// Nobody wants to know any more, and the client was told so.
+    Withdrawn,
+}
+
+/// Asks the client, unless the question is withdrawn.
+async fn elicit(
+    message: String,
+    schema: Value,
+    peer: &Peer<RoleServer>,
+    withdrawn: impl Future<Output = ()>,
+) -> Asked {
+    let Ok(requested_schema) = serde_json::from_value::<ElicitationSchema>(schema) else {
+        return Asked::Unasked;
+    };
     let params = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
-    let mut handle = peer.send_cancellable_request(request, PeerRequestOptions::default()).await.ok()?;
-    let withdrawal = Withdrawal { peer: peer.clone(), id: Some(handle.id.clone()) };
-    let answered = (&mut handle.rx).await;
-    withdrawal.not_needed();
-    match answered.ok()?.ok()? {
-        ClientResult::ElicitResult(result) => Some(result),
-        _ => None,
-    }
-}
-
-/// Takes a question back unless it was answered.
-struct Withdrawal {
-    peer: Peer<RoleServer>,
-    id: Option<RequestId>,
-}
-
-impl Withdrawal {
-    fn not_needed(mut self) {
-        self.id = None;
-    }
-}
-
-impl Drop for Withdrawal {
-    fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let peer = self.peer.clone();
-        tokio::spawn(async move {
-            let params =
-                CancelledNotificationParam::new(Some(id), Some("the call that asked was stopped".into()));
-            let _ = peer.notify_cancelled(params).await;
-        });
+    let sent = peer.send_cancellable_request(request, PeerRequestOptions::default()).await;
+    let Ok(mut handle) = sent else { return Asked::Unasked };
+    tokio::select! {
+        answered = &mut handle.rx => match answered {
+            Ok(Ok(ClientResult::ElicitResult(result))) => Asked::Answered(result),
+            Ok(Ok(_) | Err(_)) | Err(_) => Asked::Unasked,
+        },
+        () = withdrawn => {
+            let why = Some("the call that asked was stopped".into());
+            // A client that is gone need not be told.
+            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(handle.id), why)).await;
+            Asked::Withdrawn
+        }
     }
 }
 

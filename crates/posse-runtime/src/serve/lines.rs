@@ -12,7 +12,7 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// The longest message.
@@ -34,7 +34,8 @@ pub(super) struct Lines<R> {
     /// Whether anything was asked yet.
     begun: bool,
     output: Option<mpsc::Sender<Out>>,
-    writer: Option<JoinHandle<()>>,
+    /// One task.
+    writer: JoinSet<()>,
     /// Cancelled when the other side is gone.
     gone: CancellationToken,
 }
@@ -45,14 +46,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let (sender, lines) = mpsc::channel(WAITING);
-        let writer = tokio::spawn(write(output, lines, gone.clone()));
+        let mut writer = JoinSet::new();
+        writer.spawn(write(output, lines, gone.clone()));
         Self {
             input: BufReader::new(input),
             line: Vec::new(),
             skipping: false,
             begun: false,
             output: Some(sender),
-            writer: Some(writer),
+            writer,
             gone,
         }
     }
@@ -141,12 +143,9 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.output = None;
-        if let Some(writer) = &mut self.writer
-            && tokio::time::timeout(LAST, &mut *writer).await.is_err()
-        {
-            writer.abort();
-        }
-        self.writer = None;
+        // Whoever has not read by then is not waited for.
+        let _ = tokio::time::timeout(LAST, self.writer.join_next()).await;
+        self.writer.abort_all();
         Ok(())
     }
 }

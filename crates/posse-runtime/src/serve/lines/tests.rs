@@ -45,13 +45,14 @@ async fn a_line_may_come_in_pieces_and_the_last_needs_an_end() {
     let (mut client, server) = tokio::io::duplex(16);
     let (input, output) = tokio::io::split(server);
     let mut lines = Lines::new(input, output, CancellationToken::new());
-    let sending = tokio::spawn(async move {
+    let mut sending = JoinSet::new();
+    sending.spawn(async move {
         let message = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         client.write_all(format!("\r\n{message}\r\n{message}").as_bytes()).await.unwrap();
     });
     assert!(matches!(lines.receive().await, Some(ClientJsonRpcMessage::Request(_))));
     assert!(lines.receive().await.is_none());
-    sending.await.unwrap();
+    sending.join_next().await.unwrap().unwrap();
 }
 
 #[tokio::test]
