@@ -2,6 +2,7 @@
 //! any other. Knows the run's tools and its guard; refuses to know who calls, and how the answer travels.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::event::Outcome;
 use posse_core::message::{ToolAnswer, ToolCall};
@@ -15,6 +16,9 @@ use crate::authority::Guard;
 use crate::tool::ToolCx;
 use crate::tool::builtin::agent::Agent;
 use crate::world::Clock;
+
+/// How long a call that was stopped may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does single calls with the tools of a run. Copies keep to one order.
 #[derive(Clone)]
@@ -98,7 +102,15 @@ impl Errands {
             turn = turn => turn,
             () = stop.cancelled() => return stopped(call),
         };
-        let (answer, Aftermath { mail, notes: more, stop: ended }) = worker.work(call).await;
+        let late = async {
+            stop.cancelled().await;
+            tokio::time::sleep(PATIENCE).await;
+        };
+        let (answer, Aftermath { mail, notes: more, stop: ended }) = tokio::select! {
+            done = worker.work(call.clone()) => done,
+            // Dropping it ends it.
+            () = late => return stopped(call),
+        };
         remarks.extend(mail);
         notes.extend(more);
         if let Some(Outcome::Stopped(why)) = ended {
@@ -110,6 +122,6 @@ impl Errands {
 
 /// Nobody waits for the answer any more.
 fn stopped(call: ToolCall) -> Errand {
-    let answer = ToolAnswer::error(call.id, "The call was cancelled before it ran.");
+    let answer = ToolAnswer::error(call.id, "The call was cancelled.");
     Errand { answer, remarks: Vec::new(), notes: Vec::new() }
 }
