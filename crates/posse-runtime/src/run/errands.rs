@@ -63,7 +63,7 @@ impl Errands {
 
     /// Does one call. Ends soon after `stop` is cancelled, with everything it started.
     pub async fn call(&self, call: ToolCall, stop: CancellationToken) -> Errand {
-        let Some(tool) = self.tools.get(&call.name).cloned() else {
+        let Some(tool) = self.tools.get(&call.name) else {
             let answer = ToolAnswer::error(call.id, format!("Error: No such tool available: {}", call.name));
             return Errand { answer, remarks: Vec::new(), notes: Vec::new() };
         };
