@@ -139,6 +139,10 @@ pub const PLAN_MODE_OVER: &str = "<system-reminder>\nPlan mode is off: the user 
 pub const HAND_BACK: &str = "Your budget is used up: this is your last message, and no tool can be called any more. Hand \
     back what you have: what is done, what you found out, what is left to do.";
 
+/// What an agent is told with the last request its limit allows.
+pub const LAST_TURN: &str = "This is your last turn, and no tool can be called any more. Hand back what you have: what is \
+    done, what you found out, what is left to do.";
+
 /// The most of a single text that is put before a judge.
 const MAX_JUDGED: usize = 4_000;
 

@@ -176,6 +176,16 @@ impl Turn {
         self
     }
 
+    /// Whether the request that is about to be made is the last that the limit allows, and not the first.
+    pub fn is_last_request(&self) -> bool {
+        self.requests > 1 && self.limits.max_requests == Some(self.requests)
+    }
+
+    /// Whether the next prompt begins the count of requests anew.
+    pub fn count_on(&mut self, counts_on: bool) {
+        self.counts_on = counts_on;
+    }
+
     /// Lets the limit on requests count for all prompts together, and not for each.
     #[must_use]
     pub fn counting_on(mut self, counts_on: bool) -> Self {

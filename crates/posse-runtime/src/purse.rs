@@ -149,6 +149,13 @@ impl Purse {
         self.tree.ledger().account(self.node).spent
     }
 
+    /// Seconds at work, and agents started by it and those below it.
+    pub fn worked(&self) -> (u64, u32) {
+        let (ledger, now) = (self.tree.ledger(), self.tree.now());
+        let account = ledger.account(self.node);
+        (account.worked_ms(now) / 1_000, account.descendants)
+    }
+
     /// What is left for it: the least on the way to the root.
     pub fn left(&self) -> Left {
         self.tree.ledger().left(self.node, self.tree.now())

@@ -23,10 +23,10 @@ use crate::world::World;
 
 pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trigger_word};
 pub use list::{Found, find, list, newest};
-pub use meta::AgentMeta;
+pub use meta::{AgentMeta, SpentBefore};
 pub use paths::{project_folder, project_key, session_file};
 pub use read::{History, before_answers, load};
-pub use tree::{Node, Status, Work, tree};
+pub use tree::{Node, Status, Work, is_open, tree};
 
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,9 @@ pub enum SessionError {
     /// There is nothing to continue here.
     #[error("No conversation found to continue")]
     Nothing,
+    /// Another process is at work in it.
+    #[error("Session {0} is in use by another process")]
+    Busy(String),
     /// A new session would overwrite an old one.
     #[error("Session ID {0} is already in use")]
     InUse(String),

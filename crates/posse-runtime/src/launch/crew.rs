@@ -43,6 +43,7 @@ use crate::context::Context;
 use crate::hooks::Hooks;
 use crate::mcp::Servers;
 use crate::run::{Events, RunSetup, ToolPool};
+use crate::session::SpentBefore;
 use crate::skills::Shelf;
 use crate::tool::builtin::agent::Agent;
 use crate::tool::builtin::send_message::SendMessage;
@@ -117,6 +118,8 @@ pub(super) struct Member {
     pub(super) kind: Box<str>,
     name: Option<Box<str>>,
     description: String,
+    /// What it spent in earlier processes.
+    spent_before: SpentBefore,
     /// The call it was first started by, and the agent that made it.
     call: Box<str>,
     parent: Box<str>,
@@ -207,6 +210,7 @@ impl Crew {
             kind: "main".into(),
             name: Some("main".into()),
             description: String::new(),
+            spent_before: SpentBefore::default(),
             call: Box::default(),
             parent: Box::default(),
             depth: 0,

@@ -115,6 +115,7 @@ impl Launched {
             self.hooks.fire(&Occasion::SessionEnd { reason }, &self.cx.cwd.get()).await;
         }
         self.cx.tasks.shutdown().await;
+        self.crew.leave_word(&self.cx.tasks.untold(TaskKind::Agent));
         let left = self.crew.leave_main().await;
         self.hooks.hooks().shutdown().await;
         self.crew.disband();
@@ -175,7 +176,7 @@ pub async fn converse(
             }
             break;
         };
-        let next = run.prompt(Message::user(news), stop.clone()).await?;
+        let next = run.hear(Message::user(news), stop.clone()).await?;
         let mut usage = ended.usage;
         usage += next.usage;
         ended = Ended {

@@ -37,6 +37,11 @@ pub(super) fn open_session(
         }
         SessionChoice::Resume { id, fork } => (Some(session::find(&config, cwd, id)?), fork.clone()),
     };
+    if let (Some(found), None) = (&source, &fork)
+        && session::is_open(&found.path)
+    {
+        return Err(SessionError::Busy(found.id.clone()).into());
+    }
     let history =
         source.as_ref().map(|found| session::load(&found.path, None)).transpose()?.unwrap_or_default();
     let fresh = || world.ids.uuid();

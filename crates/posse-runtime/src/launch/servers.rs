@@ -56,9 +56,9 @@ fn unused(server: &Configured) -> Option<String> {
     let file = file.display();
     match standing {
         Standing::Ready => None,
-        Standing::NeedsApproval => Some(format!(
-            "the server `{name}` of {file} waits for a yes: `posse mcp enable {name}`"
-        )),
+        Standing::NeedsApproval => {
+            Some(format!("the server `{name}` of {file} waits for a yes: `posse mcp enable {name}`"))
+        }
         // Somebody wanted it so, and knows.
         Standing::Denied(_) => None,
         Standing::Broken(why) => Some(format!("the server `{name}` of {file} cannot be used: {why}")),

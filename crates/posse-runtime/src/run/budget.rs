@@ -36,7 +36,18 @@ impl Run {
     /// The next request, if it can be afforded; otherwise the turn ends. Costs nothing where nothing is limited.
     pub(super) fn afford(&mut self, flight: &mut Flight) -> Result<Option<Affordable>, SessionError> {
         flight.due = None;
+        let last_turn = self.setup.agent.is_some() && self.turn.is_last_request();
+        if last_turn {
+            self.aside(&[prompt::LAST_TURN.to_owned()])?;
+        }
         let request = self.request(self.turn.history().to_vec());
+        // What its caller is handed is then what the agent says of it, and not what it said before its last call.
+        let request = if last_turn {
+            let max_tokens = request.max_tokens.into();
+            request.as_hand_back(max_tokens)
+        } else {
+            request
+        };
         if !self.setup.purse.is_limited() {
             return Ok(Some(Affordable { request, model: self.setup.model.clone(), paid: None }));
         }

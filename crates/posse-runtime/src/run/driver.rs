@@ -149,6 +149,14 @@ impl Run {
         })
     }
 
+    /// Tells the model of something nobody asked for just now. A limit on requests goes on from the last prompt.
+    pub async fn hear(&mut self, news: Message, stop: CancellationToken) -> Result<Ended, SessionError> {
+        self.turn.count_on(true);
+        let ended = self.prompt(news, stop).await;
+        self.turn.count_on(self.setup.agent.is_some());
+        ended
+    }
+
     async fn feed(
         &mut self,
         input: Input,

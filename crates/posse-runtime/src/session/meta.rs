@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use posse_core::budget::Limits;
 use serde::{Deserialize, Serialize};
 
 /// An agent of a session, as its `agent-ID.meta.json` tells. Files of other programs leave most of it out.
@@ -47,6 +48,49 @@ pub struct AgentMeta {
     /// Which end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<str>>,
+    /// Whether its end has not been told to whoever started it; `false` once that was made up for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undelivered: Option<bool>,
+    /// What it and all below it have spent: its budget does not begin anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<SpentBefore>,
+}
+
+/// What was spent before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpentBefore {
+    /// Tokens.
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub microdollars: u64,
+    /// Seconds at work.
+    pub seconds: u64,
+    /// Agents started.
+    pub descendants: u32,
+}
+
+impl SpentBefore {
+    /// What is left of limits.
+    pub fn taken_from(self, limits: Limits) -> Limits {
+        Limits {
+            tokens: limits.tokens.map(|all| all.saturating_sub(self.tokens)),
+            microdollars: limits.microdollars.map(|all| all.saturating_sub(self.microdollars)),
+            seconds: limits.seconds.map(|all| all.saturating_sub(self.seconds)),
+            descendants: limits.descendants.map(|all| all.saturating_sub(self.descendants)),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(more.tokens),
+            microdollars: self.microdollars.saturating_add(more.microdollars),
+            seconds: self.seconds.saturating_add(more.seconds),
+            descendants: self.descendants.saturating_add(more.descendants),
+        }
+    }
 }
 
 impl AgentMeta {

@@ -224,7 +224,7 @@ fn parent(member: &Member, crew: &[Member]) -> Option<usize> {
 }
 
 /// Whether somebody writes to a transcript: whoever does holds a lock on it, which ends with the process.
-fn is_open(transcript: &Path) -> bool {
+pub fn is_open(transcript: &Path) -> bool {
     let Ok(file) = File::open(transcript) else { return false };
     matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
 }

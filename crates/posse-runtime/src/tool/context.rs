@@ -95,21 +95,42 @@ impl ToolCx {
 
 /// A run's working directory.
 #[derive(Clone, Debug)]
-pub struct Cwd(Arc<Mutex<PathBuf>>);
+pub struct Cwd {
+    at: Arc<Mutex<PathBuf>>,
+    /// Where it works, and which folders around that are not its to work in.
+    bounds: Option<Arc<(Vec<PathBuf>, Vec<PathBuf>)>>,
+}
 
 impl Cwd {
     /// Starts at a folder.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Mutex::new(path.into())))
+        Self { at: Arc::new(Mutex::new(path.into())), bounds: None }
+    }
+
+    /// The same, for a run that works below `roots` and must stay out of what is `fenced`.
+    #[must_use]
+    pub fn within(&self, roots: &[PathBuf], fenced: &[PathBuf]) -> Self {
+        let bounds = (!fenced.is_empty()).then(|| Arc::new((roots.to_vec(), fenced.to_vec())));
+        Self { at: Arc::new(Mutex::new(self.get())), bounds }
     }
 
     /// Where the run is.
     pub fn get(&self) -> PathBuf {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.at.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Moves the run.
     pub fn set(&self, path: PathBuf) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = path;
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+
+    /// Follows a command that moved; says whether it may stay there. If not, the run is where it was.
+    pub fn follow(&self, path: PathBuf) -> bool {
+        let below = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+        let strays = self.bounds.as_ref().is_some_and(|bounds| below(&bounds.1) && !below(&bounds.0));
+        if !strays {
+            self.set(path);
+        }
+        !strays
     }
 }

@@ -264,6 +264,14 @@ impl Tasks {
         }
     }
 
+    /// Those of a kind whose end nobody was told of.
+    pub fn untold(&self, kind: TaskKind) -> Vec<Box<str>> {
+        let inner = self.lock();
+        let untold =
+            inner.entries.iter().filter(|entry| entry.task.kind == kind && !entry.told && !entry.seen);
+        untold.map(|entry| entry.task.id.clone()).collect()
+    }
+
     /// All tasks, in the order they were started.
     pub fn list(&self) -> Vec<Task> {
         self.lock().entries.iter().map(Entry::task).collect()

@@ -81,7 +81,7 @@ fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) ->
         }
         LaunchError::Load(_)
         | LaunchError::Servers(_)
-        | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_))
+        | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_) | SessionError::Busy(_))
         | LaunchError::Script(_)
         | LaunchError::NoAgent { .. }
         | LaunchError::Refused { .. }
@@ -302,6 +302,8 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
         LaunchError::NoAgent { .. } => Failure::new(error.to_string()).hint("`posse agents` lists them"),
         LaunchError::Session(SessionError::Io { .. }) => Failure::new(error.to_string())
             .hint("--no-session-persistence runs without writing anything down"),
+        LaunchError::Session(SessionError::Busy(_)) => Failure::new(error.to_string())
+            .hint("wait until it has ended, or go on with a copy: --fork-session"),
         LaunchError::Session(_) => {
             Failure::new(error.to_string()).hint("`posse sessions` lists the conversations of this folder")
         }

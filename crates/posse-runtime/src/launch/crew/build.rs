@@ -32,7 +32,7 @@ use crate::memory::{self, Memory};
 use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
-use crate::session::{AgentMeta, EntryWriter, SessionError, Transcript};
+use crate::session::{AgentMeta, EntryWriter, SessionError, SpentBefore, Transcript};
 use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx, TurnTerms};
 
 /// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
@@ -59,6 +59,7 @@ pub(super) struct Born {
 pub(super) struct Earlier {
     pub(super) place: Place,
     pub(super) home: Option<Home>,
+    pub(super) spent: SpentBefore,
 }
 
 impl Crew {
@@ -75,6 +76,8 @@ impl Crew {
         let Born { id, name, call, terms, earlier } = born;
         let memory = self.memory_of(spec)?;
         let limits = spec.budget.as_ref().map(|budget| budget.value).unwrap_or_default();
+        let spent_before = earlier.as_ref().map(|earlier| earlier.spent).unwrap_or_default();
+        let limits = spent_before.taken_from(limits);
         let label = format!("{} {id}", spec.name);
         let purse = caller.setup.purse.child(label, limits).map_err(|error| {
             self.refused(Refusal::Budget);
@@ -103,7 +106,10 @@ impl Crew {
             }
         };
         let Place { cwd, tree, claim } = place;
-        let cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone(), terms);
+        let mut cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone(), terms);
+        if let Some(claim) = &claim {
+            cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
+        }
         let hooks = self.hooks_of(caller, spec, &id, &mode);
         let (client, model_id) = self.model_of(caller, &spec.model.value);
         let window = price::context_window(&spec.model.value);
@@ -154,6 +160,7 @@ impl Crew {
             kind: spec.name.clone(),
             name,
             description: input.description.clone(),
+            spent_before,
             call,
             parent: caller.id.clone(),
             depth: spec.depth,
@@ -186,9 +193,13 @@ impl Crew {
         base: Arc<[Message]>,
     ) -> Arc<Member> {
         let Born { id, name, call, terms, earlier } = born;
+        let spent_before = earlier.as_ref().map(|earlier| earlier.spent).unwrap_or_default();
         let home = earlier.and_then(|earlier| earlier.home);
         let Place { cwd, tree, claim } = place;
-        let cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone(), terms);
+        let mut cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone(), terms);
+        if let Some(claim) = &claim {
+            cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
+        }
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
             opening: None,
@@ -211,6 +222,7 @@ impl Crew {
             kind: "fork".into(),
             name,
             description: input.description.clone(),
+            spent_before,
             call,
             parent: caller.id.clone(),
             depth: caller.depth + 1,
@@ -444,6 +456,14 @@ impl Member {
         Ok((transcript, before.map(|history| history.messages).unwrap_or_default()))
     }
 
+    /// What it has spent, in earlier processes too.
+    fn spent(&self) -> SpentBefore {
+        let (spent, (seconds, descendants)) = (self.setup.purse.spent(), self.setup.purse.worked());
+        let now =
+            SpentBefore { tokens: spent.tokens, microdollars: spent.microdollars, seconds, descendants };
+        self.spent_before.and(now)
+    }
+
     /// Writes down what the agent is, beside what it says.
     pub(super) fn write_meta(&self, background: bool, ended: Option<&str>) {
         if self.transcript.as_os_str().is_empty() {
@@ -464,6 +484,8 @@ impl Member {
             is_fork: self.is_fork,
             finished: Some(ended.is_some()),
             status: ended.map(Into::into),
+            undelivered: None,
+            spent: Some(self.spent()),
         };
         // What cannot be written is missed by whoever looks later; the agent works all the same.
         let _ = meta.write(&AgentMeta::beside(&self.transcript));

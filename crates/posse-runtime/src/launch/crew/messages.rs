@@ -124,6 +124,9 @@ impl Crew {
         let mut lodging = Lodging::default();
         if let Some(Place { cwd, tree, claim }) = self.same_place(member).await? {
             cx.cwd = Cwd::new(cwd);
+            if let Some(claim) = &claim {
+                cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
+            }
             setup.guard.territory = Territory::new(claim);
             lodging = Lodging { before, ..Lodging::of(tree) };
         }
@@ -135,6 +138,7 @@ impl Crew {
             kind: member.kind.clone(),
             name: member.name.clone(),
             description: member.description.clone(),
+            spent_before: member.spent_before,
             call: member.call.clone(),
             parent: member.parent.clone(),
             depth: member.depth,

@@ -55,17 +55,31 @@ impl Crew {
         let mut lines: Vec<String> = self
             .earlier()
             .iter()
-            .filter(|one| one.meta.finished == Some(false))
-            .map(|one| format!("- {} ({}): {}", one.handle(), one.meta.agent_type, one.meta.description))
+            .filter(|one| one.is_owed())
+            .map(|one| {
+                one.told();
+                format!("- {} ({}): {}", one.handle(), one.meta.agent_type, one.meta.description)
+            })
             .collect();
         lines.sort_unstable();
         (!lines.is_empty()).then(|| {
             format!(
-                "These agents were at work when the session was interrupted. None of them is at work \
-                 now, and no notification of them will come. SendMessage goes on with one from where it stopped.\n{}",
+                "These agents were at work when the session was interrupted, or were stopped when it ended. None of \
+                 them is at work now, and no notification of them will come. SendMessage goes on with one from where \
+                 it stopped.\n{}",
                 lines.join("\n")
             )
         })
+    }
+
+    /// Writes down whose ends the model has not heard of, so that it hears of them when the session is taken up.
+    pub(in super::super) fn leave_word(&self, untold: &[Box<str>]) {
+        for id in untold {
+            let file = AgentMeta::beside(&self.transcript_of(id));
+            if let Some(meta) = AgentMeta::read(&file) {
+                let _ = AgentMeta { undelivered: Some(true), ..meta }.write(&file);
+            }
+        }
     }
 
     /// Names of agents that are written down, for whoever asked for another.
@@ -82,6 +96,9 @@ impl Crew {
         Box::pin(async move {
             if let Some(member) = self.member(&one.id) {
                 return Ok(member);
+            }
+            if session::is_open(&one.folder.join(format!("agent-{}.jsonl", one.id))) {
+                return Err(format!("`{}` is at work in another process.", one.handle()));
             }
             let parent = self.parent_of(one).await?;
             self.take_over(one)?;
@@ -164,6 +181,21 @@ impl Crew {
 }
 
 impl Earlier {
+    /// Whether its caller still waits to hear of its end.
+    fn is_owed(&self) -> bool {
+        match self.meta.undelivered {
+            Some(owed) => owed,
+            None => self.meta.finished == Some(false),
+        }
+    }
+
+    /// Remembers that its caller has been told.
+    fn told(&self) {
+        let meta = AgentMeta { undelivered: Some(false), ..self.meta.clone() };
+        // Whoever cannot write it down tells it once more.
+        let _ = meta.write(&AgentMeta::beside(&self.folder.join(format!("agent-{}.jsonl", self.id))));
+    }
+
     fn is_called(&self, wanted: &str) -> bool {
         &*self.id == wanted || self.meta.name.as_deref() == Some(wanted)
     }
@@ -195,7 +227,8 @@ impl Earlier {
         let cwd = cwd.unwrap_or_else(|| parent.cx.cwd.get());
         // Whoever had a copy gets its bounds when it goes on there.
         let claim = claim.filter(|_| home.is_none());
-        build::Earlier { place: Place { cwd, tree: None, claim }, home }
+        let spent = self.meta.spent.unwrap_or_default();
+        build::Earlier { place: Place { cwd, tree: None, claim }, home, spent }
     }
 
     fn born(&self, parent: &Member) -> Born {

@@ -138,7 +138,14 @@ impl Crew {
                 next = Message::user(VERDICT_REMINDER);
                 continue;
             }
-            return conclude(&ended, run, stop, background);
+            let (ending, mut said) = conclude(&ended, run, stop, background);
+            if is_answer && is_verdict_due(member, run) {
+                said.push_str(NO_VERDICT);
+            }
+            if !is_answer {
+                said.push_str(&unread(member));
+            }
+            return (ending, said);
         }
     }
 
@@ -206,6 +213,23 @@ impl Member {
     pub(super) fn events(&self, crew: &Crew, call: &str, in_background: bool) -> Events {
         crew.common.events.of(self.mark(call, in_background))
     }
+}
+
+/// Behind the report of a verification that gave no verdict when it was asked for one.
+const NO_VERDICT: &str = "\n\n[posse: it gave no verdict, although it was asked twice.]\n\nVERDICT: PARTIAL";
+
+/// What agents of its own reported that an agent did not come to read.
+fn unread(member: &Member) -> String {
+    let notices =
+        member.cx.tasks.drain().into_iter().filter(|done| !done.seen).filter_map(|done| done.notice);
+    let notices: Vec<String> = notices.collect();
+    if notices.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n\n[posse: agents it started have ended meanwhile; it did not read this.]\n{}",
+        notices.join("\n")
+    )
 }
 
 fn is_verdict_due(member: &Member, run: &Run) -> bool {

@@ -218,11 +218,16 @@ async fn foreground(command: &str, shell: Shell, bounds: &Bounds<'_>, cx: &ToolC
     let path = cx.spool.join("output").join(format!("bash-{}.txt", cx.world.ids.hex16()));
     let mut capture = Capture::new(shown(&cx.world.env), path);
     let end = follow::foreground(&mut tree, &mut pipes, &mut capture, bounds).await;
-    if let Some(folder) = last_folder.read() {
-        cx.cwd.set(folder);
+    let mut notes = Vec::new();
+    if let Some(folder) = last_folder.read()
+        && !cx.cwd.follow(folder)
+    {
+        notes.push(format!(
+            "[The working directory is {} again: the checkout that the command went to is not yours to work in]",
+            cx.cwd.get().display()
+        ));
     }
 
-    let mut notes = Vec::new();
     let left = left_running(&mut tree, cx).await;
     if !left.is_empty() {
         let ids: Vec<String> = left.iter().map(ToString::to_string).collect();

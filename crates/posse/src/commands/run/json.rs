@@ -93,7 +93,7 @@ impl Told<'_> {
         let mut by_itself = false;
         loop {
             let Some(message) = next.take() else { return self.interrupted().await };
-            let ended = self.prompt(message, &stop).await?;
+            let ended = self.prompt(message, by_itself, &stop).await?;
             let goes_on = matches!(ended.outcome, TurnOutcome::Answer { .. })
                 && self.launched.cx.tasks.is_awaited(TaskKind::Agent);
             if !goes_on {
@@ -114,9 +114,20 @@ impl Told<'_> {
         }
     }
 
-    async fn prompt(&mut self, message: Message, stop: &CancellationToken) -> Result<Ended, Error> {
+    async fn prompt(
+        &mut self,
+        message: Message,
+        by_itself: bool,
+        stop: &CancellationToken,
+    ) -> Result<Ended, Error> {
         let Launched { run, events, .. } = &mut self.launched;
-        let turn = run.prompt(message, stop.clone());
+        let turn = async {
+            if by_itself {
+                run.hear(message, stop.clone()).await
+            } else {
+                run.prompt(message, stop.clone()).await
+            }
+        };
         drive(turn, events, |event| {
             print(&mut self.lines, event, self.terminal)?;
             log(&self.debug, event, self.terminal)

@@ -335,3 +335,38 @@ fn the_agent_a_session_runs_as_has_its_memory() {
     assert_eq!(env.read("project/.claude/agent-memory/clerk/MEMORY.md"), "Likes tea.\n");
     assert!(!env.path("project/project.txt").exists());
 }
+
+#[test]
+fn the_last_turn_an_agent_is_allowed_hands_back_what_it_has() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, 0) => calls("Agent", &[start("worker", "Look.", json!({ "max_turns": 2 }))]),
+        (None, _) => text("Done."),
+        (Some(_), 0) => call("r1", "Read", &json!({ "file_path": "a.txt" })),
+        (Some(_), _) => text("It says hello; the rest is undone."),
+    });
+    let env = world(&server);
+    env.posse(&["-p", "go"]).success();
+    let agents = of_agents(&server);
+    assert_eq!(agents.len(), 2);
+    assert_eq!(agents[0].body["tool_choice"], Value::Null);
+    assert_eq!(agents[1].body["tool_choice"]["type"], "none", "{}", agents[1].body);
+    assert!(last(&agents[1]).contains("This is your last turn"), "{}", last(&agents[1]));
+    let report = words(&json!({ "content": [result(of_main(&server).last().unwrap(), "t1")] }));
+    assert!(report.contains("the rest is undone"), "{report}");
+}
+
+#[test]
+fn a_limit_on_turns_counts_those_that_agents_begin() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, step) if step % 2 == 0 => {
+            calls("Agent", &[start("scout", &format!("Look {step}."), json!({ "run_in_background": true }))])
+        }
+        (None, _) => text("Waiting."),
+        (Some(_), _) => text("Seen."),
+    });
+    let env = world(&server);
+    let output = env.posse(&["-p", "go", "--max-turns", "3"]);
+    assert_ne!(output.code, Some(0), "{output:?}");
+    assert!(output.stderr.contains("maximum number of turns (3)"), "{}", output.stderr);
+    assert!(of_main(&server).len() <= 3, "{}", of_main(&server).len());
+}

@@ -110,13 +110,14 @@ fn who_was_at_work_when_the_process_died_is_told_of_and_goes_on() {
     let held = gate.clone();
     let (at_work, is_at_work) = std::sync::mpsc::channel();
     let server = FakeModel::answering(move |request| match (agent(request), steps(request)) {
+        (None, _) if all(request).contains("take it up") => {
+            if request.body["messages"].to_string().contains("\"m1\"") { text("Done.") } else { on("eyes") }
+        }
         (None, 0) => {
             let more = json!({ "name": "eyes", "run_in_background": true });
             calls("Agent", &[start("scout", "Look.", more)])
         }
-        (None, 1) => text("Later."),
-        (None, 2) => on("eyes"),
-        (None, _) => text("Done."),
+        (None, _) => text("Later."),
         (Some(_), 0) => call("r1", "Read", &json!({ "file_path": "a.txt" })),
         (Some(_), 1) if !all(request).contains("Go on.") => {
             at_work.send(()).unwrap();
@@ -130,7 +131,7 @@ fn who_was_at_work_when_the_process_died_is_told_of_and_goes_on() {
     child.kill().unwrap();
     child.wait().unwrap();
     gate.open();
-    assert_eq!(env.posse(&["-p", "on", "--continue"]).success(), "Done.\n");
+    assert_eq!(env.posse(&["-p", "take it up", "--continue"]).success(), "Done.\n");
     let (main, agents) = taken_up(&server);
     assert!(all(&main).contains("- eyes (scout): task Look."), "{}", all(&main));
     let told = all(agents.last().unwrap());
@@ -177,4 +178,68 @@ fn two_agents_do_not_share_a_name() {
     assert_eq!(names, ["\"eyes\"", "\"eyes-2\""].map(str::to_owned).into());
     let (_, agents) = taken_up(&server);
     assert!(all(&agents[2]).contains("Go on."));
+}
+
+#[test]
+fn who_was_stopped_with_the_session_is_told_of_once_when_it_goes_on() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, 0) => {
+            let more = json!({ "name": "eyes", "run_in_background": true });
+            calls("Agent", &[start("scout", "Look.", more)])
+        }
+        (None, step) => text(&format!("Step {step}.")),
+        (Some(_), _) => text("Never.").after(std::time::Duration::from_secs(600)),
+    });
+    let mut env = world(&server);
+    env.set("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "50");
+    let stderr = env.posse(&["-p", "go"]).stderr;
+    assert!(stderr.contains("stopped what was still at work"), "{stderr}");
+    let told = |prompt: &str| {
+        env.posse(&["-p", prompt, "--continue"]).success();
+        all(of_main(&server).last().unwrap()).matches("- eyes (scout): task Look.").count()
+    };
+    assert_eq!([told("on"), told("and on")], [1, 1], "it is said once");
+}
+
+#[test]
+fn a_session_that_is_at_work_is_not_taken_up_by_another_process() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let (at_work, is_at_work) = std::sync::mpsc::channel();
+    let server = FakeModel::answering(move |_| {
+        let _ = at_work.send(());
+        text("Done.").behind(&held)
+    });
+    let env = world(&server);
+    let mut child = env.command().args(["-p", "go"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    is_at_work.recv().unwrap();
+    let output = env.posse(&["-p", "me too", "--continue"]);
+    gate.open();
+    assert!(child.wait().unwrap().success());
+    assert_ne!(output.code, Some(0));
+    assert!(output.stderr.contains("in use by another process"), "{}", output.stderr);
+    assert!(output.stderr.contains("--fork-session"), "{}", output.stderr);
+    env.posse(&["-p", "me too", "--continue"]).success();
+}
+
+#[test]
+fn a_budget_goes_on_where_it_was() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, 0) => calls("Agent", &[start("frugal", "Look.", json!({ "name": "eyes" }))]),
+        (None, 1) => text("Later."),
+        (None, 2) => on("eyes"),
+        (None, _) => text("Done."),
+        (Some(_), _) => MessagesReply::new().text("Seen.").usage(60_000, 10).answer(),
+    });
+    let env = world(&server);
+    env.agent(
+        "frugal.md",
+        "---\nname: frugal\ndescription: Saves\nbudget: {tokens: 66000}\n---\nBe frugal.\n",
+    );
+    env.posse(&["-p", "go"]).success();
+    env.posse(&["-p", "on", "--continue"]).success();
+    let (main, agents) = taken_up(&server);
+    let said = words(&json!({ "content": [result(&main, "m1")] }));
+    assert!(said.contains("budget"), "6,000 tokens are left, which are too few: {said}");
+    assert_eq!(agents.len(), 1, "no request that cannot be paid");
 }
