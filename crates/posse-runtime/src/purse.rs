@@ -149,11 +149,15 @@ impl Purse {
         self.tree.ledger().account(self.node).spent
     }
 
-    /// Seconds at work, and agents started by it and those below it.
-    pub fn worked(&self) -> (u64, u32) {
+    /// What it and all below it took, whether they were allowed to or not; seconds at work; agents started.
+    pub fn taken(&self) -> (Amount, u64, u32) {
         let (ledger, now) = (self.tree.ledger(), self.tree.now());
         let account = ledger.account(self.node);
-        (account.worked_ms(now) / 1_000, account.descendants)
+        let amount = Amount {
+            tokens: account.spent.tokens.saturating_add(account.overrun.tokens),
+            microdollars: account.spent.microdollars.saturating_add(account.overrun.microdollars),
+        };
+        (amount, account.worked_ms(now) / 1_000, account.descendants)
     }
 
     /// What is left for it: the least on the way to the root.

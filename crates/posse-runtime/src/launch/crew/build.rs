@@ -458,7 +458,7 @@ impl Member {
 
     /// What it has spent, in earlier processes too.
     fn spent(&self) -> SpentBefore {
-        let (spent, (seconds, descendants)) = (self.setup.purse.spent(), self.setup.purse.worked());
+        let (spent, seconds, descendants) = self.setup.purse.taken();
         let now =
             SpentBefore { tokens: spent.tokens, microdollars: spent.microdollars, seconds, descendants };
         self.spent_before.and(now)
