@@ -132,7 +132,7 @@ async fn grow(plan: Plan, home: Arc<TestEnv>) -> (Vec<String>, String) {
         ("ANTHROPIC_BASE_URL", server.url().as_str()),
         ("ANTHROPIC_API_KEY", "sk-ant-secret-key"),
         ("CLAUDE_CODE_MAX_RETRIES", "2"),
-        ("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "500"),
+        ("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "1500"),
         ("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "5"),
         ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "6000"),
         ("POSSE_CACHE_WAIT_MS", "20"),

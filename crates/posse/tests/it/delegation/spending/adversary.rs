@@ -243,7 +243,7 @@ impl Adversary {
             1 => answer.failing(Fault::Finish(at)),
             2 => answer.failing(Fault::Stall(at)),
             // The client has hung up by then.
-            3 => answer.after(std::time::Duration::from_millis(600)),
+            3 => answer.after(std::time::Duration::from_millis(1_800)),
             _ => answer,
         }
     }
