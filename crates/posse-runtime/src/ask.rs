@@ -28,6 +28,8 @@ pub struct PermissionAsk {
     pub suggestions: Vec<Suggestion>,
     /// The agent that wants it, if it is not the main one.
     pub agent: Option<String>,
+    /// The id of that agent.
+    pub agent_id: Option<String>,
     /// The id of the call.
     pub call: Box<str>,
 }

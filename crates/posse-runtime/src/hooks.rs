@@ -11,7 +11,7 @@ mod http;
 mod mailbox;
 mod registry;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use posse_core::hooks::answer::Answer;
@@ -35,6 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Hooks {
     session: Arc<Roster>,
     own: Option<Arc<Roster>>,
+    /// The host's, which it may replace while the session runs.
+    host: Arc<RwLock<Arc<Roster>>>,
     policy: Arc<HookPolicy>,
     background: Arc<Background>,
     clients: Arc<http::Clients>,
@@ -57,16 +59,26 @@ impl Hooks {
         for (source, groups) in groups {
             session.add(&policy, &source, groups, false);
         }
-        for callback in callbacks {
-            session.add_callback(&policy, callback);
-        }
+        let host = Arc::new(RwLock::new(Arc::new(Roster::of_callbacks(&policy, callbacks))));
         Self {
+            host,
             session: Arc::new(session),
             own: None,
             policy: Arc::new(policy),
             background: Arc::default(),
             clients: Arc::default(),
         }
+    }
+
+    /// Replaces the callbacks of the host, for every run of the session; says whether they will be called.
+    pub fn set_callbacks(&self, callbacks: impl IntoIterator<Item = HookCallback>) -> bool {
+        let roster = Arc::new(Roster::of_callbacks(&self.policy, callbacks));
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = roster;
+        !self.policy.only_managed
+    }
+
+    fn host(&self) -> Arc<Roster> {
+        Arc::clone(&self.host.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What a sub-agent sees: the session's hooks and those of its own definition, until the handle is dropped. Its
@@ -80,7 +92,8 @@ impl Hooks {
 
     /// Whether nobody cares about an event. Costs nothing.
     pub fn is_empty_for(&self, event: HookEvent) -> bool {
-        !self.session.has(event) && !self.own.as_ref().is_some_and(|own| own.has(event))
+        let hears = |roster: &Roster| roster.has(event);
+        !hears(&self.session) && !hears(&self.host()) && !self.own.as_deref().is_some_and(hears)
     }
 
     /// The file names that `FileChanged` hooks ask to be watched.
@@ -139,7 +152,8 @@ impl Hooks {
     /// Who is meant, each once, in the order of the configuration.
     fn select(&self, occasion: &Occasion, cx: &HookCx) -> Vec<(Arc<Roster>, usize)> {
         let mut selected: Vec<(Arc<Roster>, usize)> = Vec::new();
-        let rosters = std::iter::once(&self.session).chain(&self.own);
+        let host = self.host();
+        let rosters = [&self.session, &host].into_iter().chain(&self.own);
         for roster in rosters.filter(|roster| roster.has(occasion.event())) {
             for (index, entry) in roster.entries.iter().enumerate() {
                 let known = |(roster, index): &(Arc<Roster>, usize)| roster.entries[*index].is_same(entry);

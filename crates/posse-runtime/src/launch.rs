@@ -6,6 +6,7 @@
 mod assemble;
 mod crew;
 mod ground;
+mod host;
 mod launched;
 mod models;
 mod opened;
@@ -30,12 +31,14 @@ use serde_json::Value;
 
 use crate::ask::Desk;
 use crate::catalog::{CatalogOptions, LoadError};
+use crate::hooks::HookCallback;
 use crate::model::Thinking;
 use crate::model::rehearsal::ScriptError;
 use crate::session::SessionError;
 use crate::world::World;
 
-pub use launched::{Facts, Launched, ToBackground, converse, news};
+pub use host::{Host, Reins};
+pub use launched::{AgentFact, CommandFact, Facts, Launched, ToBackground, converse, news};
 pub use models::NextModel;
 pub use output::StructuredOutput;
 
@@ -96,6 +99,22 @@ pub struct LaunchRequest {
     pub entrypoint: String,
     /// Where a person can be asked; by default nobody can.
     pub desk: Desk,
+    /// The program that started this, as far as it answers for something.
+    pub host: Host,
+    /// That program's hooks.
+    pub callbacks: Vec<HookCallback>,
+    /// Features of the provider to ask for besides.
+    pub betas: Vec<String>,
+    /// Tokens the model is told to make do with.
+    pub task_budget: Option<u64>,
+    /// How thoughts are shown.
+    pub thinking_display: Option<String>,
+    /// The last entry of the old conversation that counts.
+    pub resume_at: Option<String>,
+    /// The one turn that may be lost by that.
+    pub resume_drops: Option<String>,
+    /// Whether files are kept as they were before each prompt.
+    pub checkpoints: bool,
 }
 
 /// Which conversation to have.

@@ -29,7 +29,7 @@ use posse_core::turn::{Input, Limits, Turn};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::ask::Desk;
-use crate::authority::Guard;
+use crate::authority::{Authority, Guard};
 use crate::model::{Model, SystemPart, Thinking};
 use crate::purse::Purse;
 use crate::session::{EntryIds, SessionError, Transcript};
@@ -272,9 +272,25 @@ impl Run {
         self.cx.terms.model().unwrap_or_else(|| self.setup.model_id.clone())
     }
 
+    /// Who may do what in the session.
+    pub fn authority(&self) -> Arc<Authority> {
+        Arc::clone(&self.setup.guard.authority)
+    }
+
     /// Whether the mode that asks nothing may be switched to.
     pub fn may_bypass(&self) -> bool {
         self.setup.guard.authority.may_bypass()
+    }
+
+    /// Gives the next prompt an id that somebody else chose: in the transcript, and for files that are kept.
+    pub fn name_next_prompt(&mut self, id: &str) {
+        self.transcript.name_next(id);
+        self.cx.files.checkpoints().begin(id);
+    }
+
+    /// How hard and how long the model thinks from now on.
+    pub fn set_thinking(&mut self, thinking: Thinking) {
+        self.setup.thinking = thinking;
     }
 
     /// Where those who watch the run hear of things.

@@ -52,6 +52,9 @@ pub enum SessionError {
     /// A new session would overwrite an old one.
     #[error("Session ID {0} is already in use")]
     InUse(String),
+    /// What is asked for would lose more than whoever asks knows of.
+    #[error("{0}")]
+    Rejected(String),
 }
 
 /// The transcript of a run, as it grows.
@@ -94,6 +97,11 @@ impl Transcript {
         let (entries, ids) = self.entries.entries(fact, world);
         self.append(&entries)?;
         Ok(ids)
+    }
+
+    /// The next thing that is said gets this id.
+    pub fn name_next(&mut self, id: &str) {
+        self.entries.name_next(id);
     }
 
     /// Writes lines that are not part of the conversation: titles, the last prompt.

@@ -5,6 +5,7 @@
 
 pub mod builtin;
 pub(crate) mod capture;
+mod checkpoints;
 mod context;
 pub mod crew;
 mod deferred;
@@ -26,6 +27,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use checkpoints::{Checkpoints, RewindError, Rewound};
 pub use context::{Cwd, ToolCx};
 pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};

@@ -1,5 +1,6 @@
 //! What can be typed. The doc comments here are the help texts.
 
+mod host;
 mod plugin;
 mod run;
 mod serve;
@@ -10,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
+pub use host::{HostArgs, InputFormat, ThinkingArg};
 pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArgs};
 pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
 pub use serve::ServeArgs;
@@ -33,6 +35,9 @@ pub struct Args {
     /// When to use colours; NO_COLOR in the environment switches them off too
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: When,
+    /// Print the version of the protocol for programs, as they ask for it
+    #[arg(short = 'v', hide = true)]
+    pub protocol_version: bool,
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod explain;
+mod host;
 mod lint;
 mod mcp;
 mod plugin;
@@ -22,11 +23,16 @@ use posse_runtime::catalog::{Catalog, CatalogOptions, LoadError};
 use posse_runtime::world::World;
 
 use crate::args::{AgentsCommand, Args, Command};
-use crate::report::{CommandResult, Failure};
+use crate::report::{CommandResult, Failure, Outcome};
 use crate::terminal::Terminal;
 
 /// Runs a command.
 pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult {
+    if args.protocol_version {
+        let version = posse_runtime::session::VERSION;
+        writeln!(terminal.out, "{version} (posse {})", env!("CARGO_PKG_VERSION"))?;
+        return Ok(Outcome::Fine);
+    }
     let Some(command) = args.command else { return run::run(args.run, world, terminal) };
     match command {
         Command::Agents(args) => match args.command {

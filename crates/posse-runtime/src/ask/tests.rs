@@ -14,6 +14,7 @@ fn permission(call: &str) -> PermissionAsk {
         reason: None,
         suggestions: Vec::new(),
         agent: None,
+        agent_id: None,
         call: call.into(),
     }
 }

@@ -289,6 +289,7 @@ impl Guard {
                 .map(|update| Suggestion { label: update.label(), update: update.to_json() })
                 .collect(),
             agent: self.agent.clone(),
+            agent_id: self.hooks.cx().common.agent_id.clone(),
             call: case.call.id.clone(),
         };
         match self.desk.permission(ask).await {

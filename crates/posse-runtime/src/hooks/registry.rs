@@ -118,7 +118,19 @@ impl Roster {
         }
     }
 
-    pub(super) fn add_callback(&mut self, policy: &HookPolicy, callback: HookCallback) {
+    /// The callbacks of a host.
+    pub(super) fn of_callbacks(
+        policy: &HookPolicy,
+        callbacks: impl IntoIterator<Item = HookCallback>,
+    ) -> Self {
+        let mut roster = Self::default();
+        for callback in callbacks {
+            roster.add_callback(policy, callback);
+        }
+        roster
+    }
+
+    fn add_callback(&mut self, policy: &HookPolicy, callback: HookCallback) {
         let HookCallback { id, event, matcher, timeout, blocks_on_failure } = callback;
         let Ok(ready) = Matcher::new(event, matcher.as_deref()) else { return };
         if policy.only_managed {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
 use super::ground::Ground;
-use super::launched::{Facts, Launched};
+use super::launched::{AgentFact, CommandFact, Facts, Launched};
 use super::provider::key_source;
 use super::{LaunchError, LaunchRequest, StructuredOutput, powers, start};
 use crate::authority::Guard;
@@ -30,6 +30,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
     let (sender, events) = unbounded_channel();
     let agent = ground.agent.clone();
     let session_hooks = powers::hooks(&ground.catalog, agent.as_ref(), &mut ground.notes);
+    session_hooks.set_callbacks(std::mem::take(&mut ground.request.callbacks));
     let crew = ground.crew(&sender, &session_hooks);
     let window = price::context_window(&ground.model_name);
     let final_name = ground.final_tool.as_ref().map(|_| StructuredOutput::NAME.into());
@@ -104,10 +105,10 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         mode,
         notes,
         hooks,
+        servers,
         model_name,
         judge,
         crew,
-        servers,
         watching: JoinSet::new(),
         _confinement: confinement,
     };
@@ -150,6 +151,8 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
         tools: told.tools.names(),
         mode: told.mode,
         agents: catalog.registry.active.iter().map(|agent| agent.name.to_string()).collect(),
+        agent_list: catalog.registry.active.iter().map(agent_fact).collect(),
+        command_list: command_list(told.skills),
         plugins: catalog.plugins.clone(),
         plugin_faults: catalog.plugin_faults.clone(),
         failed: catalog.registry.failed.iter().map(failed).collect(),
@@ -164,6 +167,30 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
     }
 }
 
+fn agent_fact(agent: &AgentDefinition) -> AgentFact {
+    AgentFact {
+        name: agent.name.to_string(),
+        description: agent.description.to_string(),
+        model: agent.model.name().map(str::to_owned),
+    }
+}
+
+fn command_list(skills: &posse_core::skill::SkillRegistry) -> Vec<CommandFact> {
+    let names = skills.slash_commands();
+    let one = |name: &String| {
+        let skill = skills.get(name);
+        CommandFact {
+            name: name.clone(),
+            description: skill.map(|skill| skill.description.to_string()).unwrap_or_default(),
+            argument_hint: skill
+                .and_then(|skill| skill.argument_hint.as_deref())
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    };
+    names.iter().map(one).collect()
+}
+
 /// What never changes first, what changes from day to day last.
 fn system(
     request: &LaunchRequest,
@@ -172,7 +199,10 @@ fn system(
     context: &context::Context,
 ) -> Arc<[SystemPart]> {
     let body = agent.map(|agent| agent.body.trim()).filter(|body| !body.is_empty());
-    let main = request.system_prompt.as_deref().or(body).unwrap_or(prompt::DEFAULT).trim().to_owned();
+    // A host that wants no prompt of its own sends an empty one, also where an agent has its own.
+    let given = request.system_prompt.as_deref();
+    let main = given.filter(|text| !text.is_empty() || body.is_none()).or(body);
+    let main = main.unwrap_or(prompt::DEFAULT).trim().to_owned();
     let mut parts = Vec::new();
     let mut add = |text: String, cache: bool| {
         if !text.is_empty() {

@@ -28,7 +28,7 @@ use crate::mcp::Servers;
 use crate::memory::{self, Memory};
 use crate::model::Model;
 use crate::run::{Bill, Deferral, Event, ToolPool};
-use crate::tool::ToolCx;
+use crate::tool::{Checkpoints, FileState, ToolCx};
 use crate::world::World;
 
 /// What a session stands on before anybody is in it.
@@ -184,6 +184,9 @@ impl Ground {
         cx.extra_dirs = self.authority.roots().iter().skip(1).cloned().collect();
         cx.sandbox = self.confinement.sandbox.clone();
         cx.hidden = self.authority.hidden();
+        if self.request.checkpoints && !self.request.no_persistence {
+            cx.files = FileState::kept_by(Checkpoints::open(&self.session.spool.join("checkpoints")));
+        }
         cx.env_file = Some(self.session.spool.join("hook-env.sh").into());
         cx
     }
@@ -195,8 +198,11 @@ impl Ground {
         sender: &UnboundedSender<Event>,
     ) -> RunHooks {
         let spool = &self.session.spool;
-        let services = services(&self.authority, judge, &self.confinement, spool, sender.clone());
-        let services = Services { mcp: Some(Arc::new(self.servers.clone())), ..services };
+        let services = Services {
+            callbacks: self.request.host.callbacks.clone(),
+            mcp: Some(Arc::new(self.servers.clone())),
+            ..services(&self.authority, judge, &self.confinement, spool, sender.clone())
+        };
         let common = common(&self.request, self.agent.as_ref(), &self.session);
         let cx = HookCx {
             env_file: Some(spool.join("hook-env.sh")),

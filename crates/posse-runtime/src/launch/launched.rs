@@ -258,6 +258,28 @@ fn source(request: &LaunchRequest) -> SessionSource {
     }
 }
 
+/// An agent, as hosts list it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFact {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// The model it asks for.
+    pub model: Option<String>,
+}
+
+/// A command, as hosts list it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandFact {
+    /// What is typed.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// What may be typed behind it.
+    pub argument_hint: String,
+}
+
 /// What frontends tell about a run.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -271,6 +293,10 @@ pub struct Facts {
     pub mode: Mode,
     /// Names of the agents.
     pub agents: Vec<String>,
+    /// The same agents for hosts that list them.
+    pub agent_list: Vec<AgentFact>,
+    /// What can be typed after a slash, for hosts that list it.
+    pub command_list: Vec<CommandFact>,
     /// Plugins that were loaded.
     pub plugins: Vec<crate::catalog::Plugin>,
     /// What is missing of plugins.

@@ -42,8 +42,10 @@ pub(super) fn open_session(
     {
         return Err(SessionError::Busy(found.id.clone()).into());
     }
-    let history =
-        source.as_ref().map(|found| session::load(&found.path, None)).transpose()?.unwrap_or_default();
+    let history = match &source {
+        Some(found) => cut(session::load(&found.path, None)?, &found.path, request)?,
+        None => session::History::default(),
+    };
     let fresh = || world.ids.uuid();
     let id = match (&request.session, &source, &fork) {
         (SessionChoice::NewWith(id), _, _) => id.clone(),
@@ -66,6 +68,48 @@ pub(super) fn open_session(
     }
     let copied_from = source.filter(|_| fork.is_some()).map(|found| spool(&found.path));
     Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id, copied_from })
+}
+
+/// The part of a conversation that is to go on, if not all of it is.
+fn cut(
+    whole: session::History,
+    path: &Path,
+    request: &LaunchRequest,
+) -> Result<session::History, SessionError> {
+    let (at, drops) = (request.resume_at.as_deref(), request.resume_drops.as_deref());
+    let kept = match at {
+        None => whole.clone(),
+        Some(at) => session::load(path, Some(at))?,
+    };
+    if let Some(at) = at.filter(|_| kept.entries.is_empty()) {
+        return Err(SessionError::Rejected(format!("No message found with message.uuid of: {at}")));
+    }
+    let Some(drops) = drops else { return Ok(kept) };
+    let dropped: Vec<&Value> = whole
+        .entries
+        .iter()
+        .filter(|entry| !kept.entries.contains(entry))
+        .filter(|one| is_prompt(one))
+        .collect();
+    let is_it = |entry: &&Value| entry.get("uuid").and_then(Value::as_str) == Some(drops);
+    match dropped.as_slice() {
+        [one] if is_it(one) => Ok(kept),
+        [] => Err(SessionError::Rejected(
+            "Resume rejected by --resume-drops-turn: nothing would be dropped".to_owned(),
+        )),
+        several => Err(SessionError::Rejected(format!(
+            "Resume rejected by --resume-drops-turn: {} turns would be dropped, and not just {drops:?}",
+            several.len()
+        ))),
+    }
+}
+
+/// Whether an entry is something a user said, and no answer of a tool.
+fn is_prompt(entry: &Value) -> bool {
+    let blocks = entry.pointer("/message/content").and_then(Value::as_array);
+    let answers = blocks
+        .is_some_and(|blocks| blocks.iter().any(|block| block.get("type") == Some(&"tool_result".into())));
+    entry.get("type").and_then(Value::as_str) == Some("user") && !answers
 }
 
 /// The entries of a conversation as those of its copy.

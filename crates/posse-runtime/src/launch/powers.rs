@@ -124,7 +124,7 @@ pub(super) fn hooks(catalog: &Catalog, agent: Option<&AgentDefinition>, notes: &
     let settings = &catalog.settings;
     let off = settings.hooks_off.as_ref();
     if off.is_some_and(|by| by.layer == Layer::Managed) {
-        return Hooks::default();
+        return Hooks::new(HookPolicy { only_managed: true, ..HookPolicy::default() }, [], []);
     }
     let policy = HookPolicy {
         only_managed: off.is_some() || settings.managed_hooks_only.is_some() || settings.plugin_only.hooks,

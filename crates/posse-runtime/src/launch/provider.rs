@@ -60,7 +60,13 @@ pub(super) fn client(
     let model: Arc<dyn Model> = match Provider::of(name) {
         Provider::Rehearsal(file) => Arc::new(Rehearsal::open(&world.cwd.join(file), Arc::clone(world))?),
         Provider::OpenAi(_) => Arc::new(OpenAi::new(world)),
-        Provider::Anthropic => Arc::new(Anthropic::new(world, key_helper)),
+        Provider::Anthropic => {
+            let mut model = Anthropic::new(world, key_helper);
+            model.betas.extend(request.betas.iter().cloned());
+            model.task_budget = request.task_budget;
+            model.thinking_display = request.thinking_display.clone();
+            Arc::new(model)
+        }
     };
     match &request.record {
         None => Ok(model),

@@ -46,6 +46,7 @@ pub(super) fn open(
         desk: request.desk.clone(),
         roots: roots.to_vec(),
         limits: Limits::from_env(&world.env),
+        host: request.host.servers.clone(),
     };
     Ok(Servers::new(setup, found.servers))
 }

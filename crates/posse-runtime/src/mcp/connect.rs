@@ -24,7 +24,7 @@ use super::http::{Unreached, Web};
 use super::lines::{Bounded, Fault};
 use super::process::{self, Process, Program};
 use super::sse::Sse;
-use super::{Facts, Limits, McpError, auth, elicit, handler};
+use super::{Facts, HostServers, Limits, McpError, auth, elicit, handler, host};
 use crate::ask::Desk;
 use crate::world::World;
 
@@ -41,6 +41,8 @@ pub(super) struct Surroundings {
     pub(super) desk: Desk,
     pub(super) roots: Arc<[Box<Path>]>,
     pub(super) tasks: TaskTracker,
+    /// Who carries messages to servers inside the program that started posse.
+    pub(super) host: Option<Arc<dyn HostServers>>,
 }
 
 /// A server that answers, or did until now.
@@ -79,10 +81,7 @@ impl Connection {
             let connection = match &config.reach {
                 Reach::Stdio { .. } => Self::start(server, config, around).await?,
                 Reach::Remote { .. } => Self::reach(server, config, around).await?,
-                Reach::Sdk { .. } => {
-                    let how = "the program that started posse";
-                    return Err(McpError::Unsupported { server: server.into(), how });
-                }
+                Reach::Sdk { name } => Self::within_host(server, name, around).await?,
             };
             let connection = Arc::new(connection);
             match connection.facts().await {
@@ -130,6 +129,22 @@ impl Connection {
             }
         }
         Err(failed("it refuses every greeting".to_owned()))
+    }
+
+    async fn within_host(server: &str, name: &str, around: &Surroundings) -> Result<Self, McpError> {
+        let Some(host) = &around.host else {
+            let how = "the program that started posse";
+            return Err(McpError::Unsupported { server: server.into(), how });
+        };
+        let ends = Ends::new(server, around);
+        let (read, write) = tokio::io::split(host::connect(host, name, &around.tasks));
+        let reader = Bounded::new(read, around.limits.message, ends.fault.clone());
+        let transport = AsyncRwTransport::new_client(reader, write).with_max_line_length(usize::MAX);
+        let [greeting, _] = greetings();
+        match ends.handler.clone().serve_with_lifecycle(transport, greeting).await {
+            Ok(service) => Ok(Self::new(server, service, None, ends, around)),
+            Err(error) => Err(McpError::Connect { server: server.into(), remote: true, why: words(&error) }),
+        }
     }
 
     async fn reach(server: &str, config: &McpConfig, around: &Surroundings) -> Result<Self, McpError> {

@@ -25,7 +25,7 @@ use self::slot::Slot;
 use super::call::{self, Asked, CallOptions};
 use super::connect::{Connection, Surroundings};
 use super::kept::{self, Kept};
-use super::{Configured, Facts, Limits, McpError, PromptFact, ResourceFact};
+use super::{Configured, Facts, HostServers, Limits, McpError, PromptFact, ResourceFact};
 use crate::ask::Desk;
 use crate::world::World;
 
@@ -40,6 +40,8 @@ pub struct Setup {
     pub roots: Vec<PathBuf>,
     /// Bounds.
     pub limits: Limits,
+    /// Who carries messages to servers inside the program that started posse, if one can.
+    pub host: Option<Arc<dyn HostServers>>,
 }
 
 /// The servers of a session. Copies are the same servers.
@@ -125,10 +127,10 @@ pub struct Status {
 impl Servers {
     /// The servers of a session. Nothing is started.
     pub fn new(setup: Setup, configured: Vec<Configured>) -> Self {
-        let Setup { world, desk, roots, limits } = setup;
+        let Setup { world, desk, roots, limits, host } = setup;
         let kept = Kept::new(&world.env);
         let roots = roots.into_iter().map(PathBuf::into_boxed_path).collect();
-        let around = Surroundings { world, limits, desk, roots, tasks: TaskTracker::new() };
+        let around = Surroundings { world, limits, desk, roots, tasks: TaskTracker::new(), host };
         let (changes, _) = broadcast::channel(256);
         let (slots, over) = (Mutex::default(), CancellationToken::new());
         let (farewells, version) = (TaskTracker::new(), AtomicU64::new(0));
@@ -153,7 +155,9 @@ impl Servers {
         let key = if config.stateful { format!("{digest} {}", holder.agent) } else { digest.clone() };
         let mut slots = self.0.slots();
         let slot = slots.entry(key.clone()).or_insert_with(|| {
-            let facts = self.0.kept.load(&digest);
+            // What a server of the host is called says nothing of what it is.
+            let is_kept = !matches!(config.reach, Reach::Sdk { .. });
+            let facts = self.0.kept.load(&digest).filter(|_| is_kept);
             Arc::new(Slot::new(key, digest, name, config, facts))
         });
         slot.enter(holder.own || config.stateful);

@@ -60,6 +60,7 @@ impl Rig {
             desk: self.desk.clone(),
             roots: vec![self.path().to_owned()],
             limits: self.limits,
+            host: None,
         };
         Servers::new(setup, configured)
     }

@@ -55,6 +55,11 @@ impl EntryWriter {
         self
     }
 
+    /// The next thing that is said gets this id.
+    pub fn name_next(&mut self, id: &str) {
+        self.next_id = Some(id.into());
+    }
+
     /// The id of the newest entry.
     pub fn last(&self) -> Option<&Arc<str>> {
         self.last.as_ref()

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::Checkpoints;
+
 /// What identifies a version of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -31,9 +33,26 @@ impl Version {
 #[derive(Clone, Debug, Default)]
 pub struct FileState {
     seen: Arc<Mutex<HashMap<PathBuf, Version>>>,
+    kept: Checkpoints,
 }
 
 impl FileState {
+    /// For a run whose changes can be taken back.
+    pub fn kept_by(kept: Checkpoints) -> Self {
+        Self { kept, ..Self::default() }
+    }
+
+    /// The same for another agent of the session: it has seen nothing, and its changes can be taken back as well.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self::kept_by(self.kept.clone())
+    }
+
+    /// What the changes of the session can be taken back with.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.kept
+    }
+
     /// Remembers that the run knows this file as it is now.
     pub fn saw(&self, path: &Path) {
         if let Some(version) = Version::of(path) {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use posse_core::definition::EffortLevel;
 use posse_core::permission::Mode;
 
-use super::SourceArgs;
+use super::{HostArgs, SourceArgs};
 
 /// A task to run.
 #[derive(Debug, Default, clap::Args)]
@@ -72,6 +72,8 @@ pub struct RunArgs {
     pub session: SessionArgs,
     #[command(flatten)]
     pub sources: SourceArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
 }
 
 /// What the agent is told.

@@ -134,7 +134,7 @@ fn reached(found: &config::Found, catalog: &Catalog, world: &World) -> Result<Ve
     let world = Arc::new(World { env: world.env.with_defaults(settings), ..world.clone() });
     let limits = Limits::from_env(&world.env);
     let roots = vec![world.cwd.clone()];
-    let setup = Setup { world, desk: Desk::default(), roots, limits };
+    let setup = Setup { world, desk: Desk::default(), roots, limits, host: None };
     let runtime = runtime()?;
     Ok(runtime.block_on(async {
         let servers = Servers::new(setup, found.servers.clone());

@@ -20,8 +20,8 @@ use posse_runtime::world::World;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::interruptible;
-use super::{load_failure, talk};
-use crate::args::{OutputFormat, RunArgs, SessionArgs};
+use super::{host, load_failure, talk};
+use crate::args::{InputFormat, OutputFormat, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
 use crate::render::stream::refused;
 use crate::render::transcript::Transcript;
@@ -29,6 +29,9 @@ use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    if args.host.input_format == InputFormat::StreamJson {
+        return host::run(args, world, terminal);
+    }
     let in_person = terminal.is_terminal && std::io::stdin().is_terminal();
     if is_conversation(&args, world) && in_person && !args.init_only {
         refuse_misspelt(args.prompt.as_deref())?;
@@ -74,11 +77,12 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
 }
 
 /// The session that a program on the other end hears of when it is refused; other errors are only for standard error.
-fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) -> Option<String> {
+pub(super) fn refused_session(error: &LaunchError, asked: Option<String>, world: &World) -> Option<String> {
     match error {
-        LaunchError::Sandbox(_) | LaunchError::Session(SessionError::NotFound(_) | SessionError::Nothing) => {
-            Some(asked.unwrap_or_else(|| world.ids.uuid()))
-        }
+        LaunchError::Sandbox(_)
+        | LaunchError::Session(
+            SessionError::NotFound(_) | SessionError::Nothing | SessionError::Rejected(_),
+        ) => Some(asked.unwrap_or_else(|| world.ids.uuid())),
         LaunchError::Load(_)
         | LaunchError::Servers(_)
         | LaunchError::Session(SessionError::Io { .. } | SessionError::InUse(_) | SessionError::Busy(_))
@@ -204,6 +208,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         authority,
         session,
         sources,
+        host,
     } = args;
     let text = |text: Option<String>, file: Option<&Path>| match (text, file) {
         (Some(text), _) => Ok(Some(text)),
@@ -215,11 +220,15 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
     } else {
         authority.permission_mode
     };
-    if let Some(tool) = &authority.permission_prompt_tool {
+    if let Some(tool) = authority.permission_prompt_tool.as_deref()
+        && host.input_format == InputFormat::Text
+    {
         return Err(no_such_prompt_tool(tool));
     }
+    let mut catalog = sources.options();
+    catalog.plugin_dirs.extend(host.plugin_dir_no_mcp.iter().cloned());
     Ok(LaunchRequest {
-        catalog: sources.options(),
+        catalog,
         mcp_configs: sources.mcp_config.clone(),
         strict_mcp: sources.strict_mcp_config,
         agent,
@@ -243,7 +252,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         max_turns,
         max_budget_usd,
         effort: effort.map(|level| Effort::Level(level.into())),
-        thinking: posse_runtime::model::Thinking::Default,
+        thinking: host.thoughts(),
         json_schema,
         no_persistence: session.no_session_persistence,
         worktree: session.worktree.clone(),
@@ -253,6 +262,12 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         raw_events: include_partial_messages,
         entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),
         desk: posse_runtime::ask::Desk::default(),
+        betas: host.betas,
+        task_budget: host.task_budget,
+        thinking_display: host.thinking_display,
+        resume_at: host.resume_session_at,
+        resume_drops: host.resume_drops_turn,
+        ..LaunchRequest::default()
     })
 }
 

@@ -9,6 +9,7 @@ use posse_core::event::{Delta, Fact, HookNotice, Outcome, TaskNews, What};
 use posse_core::failure::Failure;
 use posse_core::hooks::HookEvent;
 use posse_core::message::{Reply, json as wire};
+use posse_core::permission::Mode;
 use posse_core::price;
 use posse_runtime::catalog::{Plugin, PluginFault};
 use posse_runtime::launch::Facts;
@@ -26,6 +27,8 @@ pub struct Stream {
     world: Arc<World>,
     partial: bool,
     hooks: bool,
+    /// Whether agents that are waited for are heard talking to themselves.
+    speech: bool,
     board: Board,
     /// How many turns have been told of.
     results: u64,
@@ -63,7 +66,44 @@ fn plugin(plugin: &Plugin) -> Value {
 impl Stream {
     /// Lines for a run; `partial` if raw events are wanted, `hooks` if what hooks do is.
     pub fn new(facts: Facts, world: Arc<World>, partial: bool, hooks: bool) -> Self {
-        Self { facts, world, partial, hooks, board: Board::default(), results: 0 }
+        Self { facts, world, partial, hooks, speech: false, board: Board::default(), results: 0 }
+    }
+
+    /// What the run was launched with, as lines tell it.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Tells of another run from now on, or of the same with another model.
+    pub fn retell(&mut self, facts: Facts) {
+        self.facts = facts;
+    }
+
+    /// Also tells what agents that are waited for say to themselves.
+    pub fn tell_speech_of_agents(&mut self) {
+        self.speech = true;
+    }
+
+    /// Actions are approved in another way.
+    pub fn mode_changed(&self, mode: Mode) -> Value {
+        self.system("status", json!({ "status": null, "permissionMode": mode.name() }))
+    }
+
+    /// Something that was said in the user's role.
+    pub fn said(&self, content: Value, id: Option<&Arc<str>>) -> Value {
+        let mut line = self.line("user", id);
+        line["message"] = json!({ "role": "user", "content": content });
+        line["parent_tool_use_id"] = Value::Null;
+        line
+    }
+
+    /// A line of its own kind.
+    pub fn other(&self, kind: &str, fields: Value) -> Value {
+        let mut line = self.line(kind, None);
+        if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
+            line.extend(fields);
+        }
+        line
     }
 
     /// What stands at the start of every turn.
@@ -139,7 +179,7 @@ impl Stream {
             let text = line.pointer("/message/content/0/type").and_then(Value::as_str);
             let is_speech = line.get("type").and_then(Value::as_str) == Some("assistant")
                 && matches!(text, Some("text" | "thinking" | "redacted_thinking"));
-            in_background || !is_speech
+            in_background || self.speech || !is_speech
         };
         lines.into_iter().filter(shown).map(|line| marked(line, mark)).collect()
     }
@@ -257,9 +297,7 @@ impl Stream {
             }
             What::Delta(Delta::Hook(notice)) if self.shows(notice) => vec![self.hook(notice)],
             What::Delta(Delta::Note(text)) => vec![self.note(text)],
-            What::Delta(Delta::ModeChanged(mode)) => {
-                vec![self.system("status", json!({ "status": null, "permissionMode": mode.name() }))]
-            }
+            What::Delta(Delta::ModeChanged(mode)) => vec![self.mode_changed(*mode)],
             What::Fact(Fact::Said(_) | Fact::Finished(_))
             | What::Delta(
                 Delta::Requesting

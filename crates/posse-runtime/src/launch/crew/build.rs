@@ -33,7 +33,7 @@ use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
 use crate::session::{AgentMeta, EntryWriter, SessionError, SpentBefore, Transcript};
-use crate::tool::{AnyTool, Cwd, FileState, Inbox, Tasks, Todos, ToolCx, TurnTerms};
+use crate::tool::{AnyTool, Cwd, Inbox, Tasks, Todos, ToolCx, TurnTerms};
 
 /// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
 const SCOUTS: [&str; 2] = ["Explore", "Plan"];
@@ -254,7 +254,7 @@ impl Crew {
     ) -> ToolCx {
         ToolCx {
             cwd: Cwd::new(cwd),
-            files: FileState::default(),
+            files: caller.cx.files.fresh(),
             tasks: Tasks::default(),
             todos: Todos::default(),
             stop: CancellationToken::new(),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use posse_core::mcp::McpConfig;
+use posse_core::mcp::{McpConfig, Reach};
 use tokio::time::Instant;
 
 use super::{Change, Inner, State, Status};
@@ -185,7 +185,9 @@ impl Slot {
             news
         };
         if news {
-            servers.kept.save(&self.digest, &facts);
+            if !matches!(self.config.reach, Reach::Sdk { .. }) {
+                servers.kept.save(&self.digest, &facts);
+            }
             servers.version.fetch_add(1, Ordering::Relaxed);
             let _ = servers.changes.send(Change { server: self.name.clone() });
         }

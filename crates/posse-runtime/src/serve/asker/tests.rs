@@ -4,6 +4,7 @@ use crate::ask::{Choice, Question};
 #[test]
 fn a_person_sees_what_they_decide_about() {
     let ask = |tool: &str, input: Value| PermissionAsk {
+        agent_id: None,
         tool: tool.into(),
         input,
         title: format!("posse wants to use {tool}"),

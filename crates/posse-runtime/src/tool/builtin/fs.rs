@@ -207,6 +207,7 @@ pub(super) fn write(
     if may_write(files, path)? != existing {
         return Err(CHANGED.to_owned());
     }
+    files.checkpoints().before(&real);
     let version = match staged
         .and_then(|(temporary, version)| persist(temporary, &real, existing).map(|()| version))
     {

@@ -106,6 +106,7 @@ impl ExitPlanMode {
                 }),
             }],
             agent: None,
+            agent_id: None,
             call: cx.call.clone(),
         }
     }

@@ -12,6 +12,7 @@ fn ask(tool: &str, input: Value, suggestions: Vec<Suggestion>) -> PermissionAsk 
         reason: None,
         suggestions,
         agent: None,
+        agent_id: None,
         call: "c".into(),
     }
 }
@@ -35,6 +36,7 @@ fn a_command_is_shown_whole_with_its_reason_and_the_exact_rule() {
     let ask = PermissionAsk {
         reason: Some("a rule says so".into()),
         agent: Some("builder".into()),
+        agent_id: None,
         ..ask("Bash", input, vec![rules("make:*")])
     };
     assert_eq!(

@@ -63,6 +63,7 @@ fn permission_ask(tool: &str, input: Value) -> PermissionAsk {
         reason: None,
         suggestions: vec![Suggestion { label: "all of it".into(), update }],
         agent: None,
+        agent_id: None,
         call: "c".into(),
     }
 }

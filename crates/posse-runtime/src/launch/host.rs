@@ -1,0 +1,142 @@
+//! The program that started the session and stays at the other end: what it answers for, and what it may do while a
+//! turn is under way.
+//!
+//! Knows which of a session's parts can be turned while the conversation is busy. Refuses to know how the program is
+//! talked to.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_core::model::Names;
+use posse_core::permission::{Mode, Update};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::Launched;
+use super::crew::Crew;
+use crate::ask::SharedMode;
+use crate::authority::{Applied, Authority};
+use crate::hooks::{Callbacks, HookCallback, Hooks, Mailbox};
+use crate::mcp::{HostServers, Servers};
+use crate::run::Event;
+use crate::tool::{Checkpoints, RewindError, Rewound, Task, TaskKind, Tasks};
+
+/// What a host answers for.
+#[derive(Clone, Default)]
+pub struct Host {
+    /// Its hooks.
+    pub callbacks: Option<Arc<dyn Callbacks>>,
+    /// Its servers of tools.
+    pub servers: Option<Arc<dyn HostServers>>,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { callbacks, servers } = self;
+        f.debug_struct("Host")
+            .field("callbacks", &callbacks.is_some())
+            .field("servers", &servers.is_some())
+            .finish()
+    }
+}
+
+/// What can be done to a session while a turn is under way. Copies do it to the same session.
+#[derive(Clone)]
+pub struct Reins {
+    /// How actions are approved.
+    pub mode: SharedMode,
+    /// What goes on in the background.
+    pub tasks: Tasks,
+    /// The servers of tools, if there are any.
+    pub servers: Option<Servers>,
+    authority: Arc<Authority>,
+    crew: Arc<Crew>,
+    hooks: Hooks,
+    names: Names,
+    files: Checkpoints,
+    events: UnboundedSender<Event>,
+    mail: Mailbox,
+}
+
+impl Launched {
+    /// What can be done to it while a turn is under way.
+    pub fn reins(&self) -> Reins {
+        Reins {
+            mode: self.mode.clone(),
+            tasks: self.cx.tasks.clone(),
+            servers: Some(self.servers.clone()),
+            authority: self.run.authority(),
+            crew: Arc::clone(&self.crew),
+            hooks: self.hooks.hooks().clone(),
+            names: self.judge.names.clone(),
+            files: self.cx.files.checkpoints().clone(),
+            events: self.run.observers(),
+            mail: self.hooks.mail().clone(),
+        }
+    }
+}
+
+impl Reins {
+    /// Approves actions in another way from now on; says whether that way is open.
+    #[must_use]
+    pub fn set_mode(&self, mode: Mode) -> bool {
+        let is_open = mode != Mode::BypassPermissions || self.authority.may_bypass();
+        if is_open {
+            self.mode.set(mode);
+        }
+        is_open
+    }
+
+    /// Carries out a change of the rules.
+    pub fn apply(&self, update: &Update, cwd: &Path) -> Applied {
+        self.authority.apply(update, cwd)
+    }
+
+    /// Stops what goes on in the background, by its id.
+    pub async fn stop_task(&self, id: &str) -> Option<Task> {
+        let id = self.tasks.id_of(id)?;
+        self.tasks.stop(&id).await
+    }
+
+    /// Stops every agent that nobody waits for.
+    pub async fn stop_agents(&self) {
+        let at_work = |task: &Task| task.kind == TaskKind::Agent && !task.state.is_over();
+        for task in self.tasks.list().into_iter().filter(at_work) {
+            self.tasks.stop(&task.id).await;
+            // Whoever had it stopped knows.
+            self.tasks.saw_end(&task.id);
+        }
+    }
+
+    /// Sends agents that are waited for to the background: those of one call, or all. Says how many there were.
+    pub fn to_background(&self, call: Option<&str>) -> usize {
+        self.crew.send_to_background(call)
+    }
+
+    /// Replaces the host's hooks; says whether they will be called.
+    pub fn set_callbacks(&self, callbacks: Vec<HookCallback>) -> bool {
+        self.hooks.set_callbacks(callbacks)
+    }
+
+    /// What a model is called on the wire.
+    pub fn wire_id(&self, name: &str) -> Box<str> {
+        self.names.wire_id(name)
+    }
+
+    /// Puts files back as they were before a prompt.
+    pub fn rewind(&self, prompt: &str, dry_run: bool) -> Result<Rewound, RewindError> {
+        self.files.rewind(prompt, dry_run)
+    }
+
+    /// Waits until a hook in the background has something to say that cannot wait: what to tell the model.
+    pub async fn woken(&self) -> String {
+        self.mail.woken().await;
+        let texts: Vec<String> = self.mail.take().into_iter().map(|mail| mail.text).collect();
+        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
+    }
+
+    /// Lets those who watch know of something.
+    pub fn tell(&self, event: Event) {
+        // Nobody listening is no reason to stop working.
+        let _ = self.events.send(event);
+    }
+}

@@ -1,0 +1,483 @@
+//! `--input-format stream-json`: a session for a program that started posse and stays at the other end, such as the
+//! SDKs. Turn after turn until the program says no more.
+//!
+//! Knows when a turn begins and what is owed to the host at its end. How lines look is `render::stream`'s business, what
+//! the envelope is `wire`'s, and what can be asked for `control`'s.
+
+mod asks;
+mod control;
+mod incoming;
+mod initialize;
+mod queue;
+mod side;
+mod states;
+mod sums;
+mod wire;
+
+use std::io::BufReader;
+use std::sync::Arc;
+
+use posse_core::event::Outcome as TurnOutcome;
+use posse_core::hooks::occasion::EndReason;
+use posse_core::message::{Block, Message, Usage};
+use posse_runtime::ask::{Asks, Desk};
+use posse_runtime::launch::{Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news};
+use posse_runtime::run::Ended;
+use posse_runtime::session::SessionError;
+use posse_runtime::tool::TaskKind;
+use posse_runtime::world::World;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use self::incoming::{Incoming, Priority, UserLine};
+use self::initialize::Declared;
+use self::side::{Ending, Parts, Side};
+use self::states::States;
+use self::wire::{Ends, Input, Wire};
+use super::run::{launch_failure, refused_session, request, runtime};
+use super::signals::{Signals, at_once};
+use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
+use crate::render::stream::{Stream, TurnEnd, refused};
+use crate::report::{CommandResult, Error, Failure, Outcome};
+use crate::terminal::Terminal;
+
+/// How the session is shown.
+struct Options {
+    partial: bool,
+    hooks: bool,
+    replays: bool,
+    /// What was given and has no effect.
+    notes: Vec<String>,
+}
+
+pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
+    if args.output_format != OutputFormat::StreamJson {
+        let failure = Failure::new("--input-format stream-json needs --output-format stream-json").usage();
+        return Err(failure.into());
+    }
+    let options = Options {
+        partial: args.include_partial_messages,
+        hooks: args.include_hook_events,
+        replays: args.host.replay_user_messages,
+        notes: args.host.without_effect(),
+    };
+    let may_ask = args.authority.permission_prompts == PermissionPrompts::Host
+        && args.authority.permission_prompt_tool.as_deref() == Some("stdio");
+    let first = args.prompt.clone();
+    let checkpoints = world.env.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING");
+    let request = LaunchRequest { checkpoints, ..request(args, world)? };
+    let world = Arc::new(world.clone());
+    runtime()?.block_on(async {
+        let input = BufReader::new(std::io::stdin());
+        let (wire, ends) = Wire::open(input, std::io::stdout(), Arc::clone(&world.ids));
+        let (desk, asks) = if may_ask { Desk::open() } else { (Desk::default(), Desk::open().1) };
+        let host =
+            HostSide { callbacks: Some(Arc::new(wire.clone())), servers: Some(Arc::new(wire.clone())) };
+        let request = LaunchRequest { desk, host, ..request };
+        let beginning = Beginning { world, request, wire: wire.clone(), ends, asks, options, first };
+        let outcome = beginning.go(terminal).await;
+        wire.end();
+        outcome
+    })
+}
+
+/// A session before there is one.
+struct Beginning {
+    world: Arc<World>,
+    request: LaunchRequest,
+    wire: Wire,
+    ends: Ends,
+    asks: Asks,
+    options: Options,
+    first: Option<String>,
+}
+
+/// What came before the session could begin.
+#[derive(Default)]
+struct Early {
+    /// The id of the first greeting, and what it says of the host.
+    greeting: Option<(String, Declared)>,
+    /// Everything else, in its order.
+    others: Vec<Input>,
+}
+
+impl Beginning {
+    async fn go(mut self, terminal: &mut Terminal) -> CommandResult {
+        let mut signals = Signals::listen();
+        let early = tokio::select! {
+            early = self.early() => early,
+            _ = signals.next() => return Ok(Outcome::Interrupted),
+        };
+        let Some(mut early) = early? else { return Ok(Outcome::Fine) };
+        let Self { world, request, wire, ends, asks, options, first } = self;
+        let written = async |ends: &mut Ends| {
+            wire.end();
+            // Nobody is left to be told that it was not written.
+            let _ = (&mut ends.written).await;
+        };
+        let launched = match launch(&world, request.clone()).await {
+            Ok(launched) => launched,
+            Err(error) => {
+                let mut ends = ends;
+                let asked = match &request.session {
+                    SessionChoice::NewWith(id) | SessionChoice::Resume { id, fork: _ } => Some(id.clone()),
+                    SessionChoice::New | SessionChoice::Continue { .. } => None,
+                };
+                if let Some(session) = refused_session(&error, asked, &world) {
+                    wire.say(refused(&error.to_string(), &session, &world));
+                }
+                if let Some((id, _)) = &early.greeting {
+                    wire.refuse(id, &error.to_string(), None);
+                }
+                written(&mut ends).await;
+                return Err(Error::Failure(launch_failure(&error)));
+            }
+        };
+        let states = States::new(&wire, &world.env, &world.ids);
+        let mut lines =
+            Stream::new(launched.facts.clone(), Arc::clone(&world), options.partial, options.hooks);
+        let (id, declared) = early.greeting.take().unzip();
+        let declared = declared.unwrap_or_default();
+        if declared.hears_agents {
+            lines.tell_speech_of_agents();
+        }
+        let replays = options.replays;
+        let side = Side::new(Parts { wire, ends, signals, asks, states, lines, declared, replays });
+        let mut host = Host { world, request, launched, side, held: Vec::new(), gave_up: false };
+        host.greet(id.as_deref(), options.notes);
+        host.take_early(early.others, first);
+        let went = host.go_on().await;
+        host.close(terminal, went).await
+    }
+
+    /// Reads up to the host's greeting, or up to the first thing it says without one. Nothing if it says nothing at all.
+    async fn early(&mut self) -> Result<Option<Early>, Error> {
+        let mut early = Early::default();
+        if self.first.is_some() {
+            return Ok(Some(early));
+        }
+        loop {
+            match self.ends.inbox.recv().await {
+                None | Some(Input::End) if early.others.is_empty() => return Ok(None),
+                None | Some(Input::End) => {
+                    early.others.push(Input::End);
+                    return Ok(Some(early));
+                }
+                Some(Input::Bad(why)) => return Err(unreadable(&why).into()),
+                Some(Input::Line(Incoming::Request(request))) if request.subtype == "initialize" => {
+                    let declared = initialize::apply(&request.body, &mut self.request);
+                    early.greeting = Some((request.id, declared));
+                    return Ok(Some(early));
+                }
+                Some(line @ Input::Line(Incoming::User(_))) => {
+                    early.others.push(line);
+                    return Ok(Some(early));
+                }
+                Some(line @ Input::Line(_)) => early.others.push(line),
+            }
+        }
+    }
+}
+
+fn unreadable(why: &str) -> Failure {
+    Failure::new(format!("a line of the input cannot be read: {why}"))
+        .hint("with --input-format stream-json every line is one JSON object")
+}
+
+/// A hosted session.
+struct Host {
+    world: Arc<World>,
+    /// What a new conversation would begin with.
+    request: LaunchRequest,
+    launched: Launched,
+    side: Side,
+    /// What was said and wanted no answer.
+    held: Vec<UserLine>,
+    /// Whether agents in the background have had all the time there is.
+    gave_up: bool,
+}
+
+/// What comes after a pause.
+enum Next {
+    /// Something may be waiting.
+    Look,
+    /// The model is to be told something that the host did not say.
+    News(String),
+    /// Nothing.
+    Over,
+}
+
+impl Host {
+    /// Answers the greeting, and says what there is to say before anything happens.
+    fn greet(&mut self, id: Option<&str>, notes: Vec<String>) {
+        let reins = self.launched.reins();
+        self.side.states.name(&self.launched.facts.session);
+        while let Ok(event) = self.launched.events.try_recv() {
+            self.side.show(&event);
+        }
+        if let Some(id) = id {
+            let hooks = self.side.declared.has_hooks.then_some(true);
+            let reply = initialize::reply(self.side.lines.facts(), &reins, self.side.states.word(), hooks);
+            self.side.wire.answer(id, Some(reply));
+        }
+        let declared = std::mem::take(&mut self.side.declared.notes);
+        let own = std::mem::take(&mut self.launched.notes);
+        for note in notes.into_iter().chain(declared).chain(own) {
+            self.side.wire.say(self.side.lines.note(&note));
+        }
+    }
+
+    fn take_early(&mut self, others: Vec<Input>, first: Option<String>) {
+        let reins = self.launched.reins();
+        if let Some(text) = first {
+            self.side.queue.put(UserLine {
+                blocks: vec![Block::Text(text.clone())],
+                content: json!(text),
+                uuid: None,
+                is_human: false,
+                is_verbatim: false,
+                wants_answer: true,
+                priority: Priority::Next,
+            });
+        }
+        for input in others {
+            self.side.take(Some(input), &reins, None);
+        }
+    }
+
+    /// Turn after turn, until there is nothing left to say or to wait for.
+    async fn go_on(&mut self) -> Result<(), Error> {
+        loop {
+            if self.side.ending.is_some() {
+                return Ok(());
+            }
+            self.fulfil().await;
+            let lines = self.side.queue.take();
+            if !lines.is_empty() {
+                self.taken_up(lines).await?;
+                continue;
+            }
+            match self.pause().await {
+                Next::Look => {}
+                Next::News(text) => self.turn(Message::user(text), &[], true).await?,
+                Next::Over => return Ok(()),
+            }
+        }
+    }
+
+    /// Does what the host wanted of the run while it was busy.
+    async fn fulfil(&mut self) {
+        let wishes = std::mem::take(&mut self.side.wishes);
+        if let Some(thinking) = wishes.thinking {
+            self.launched.run.set_thinking(thinking);
+        }
+        let Some(model) = wishes.model else { return };
+        let name = model.unwrap_or_else(|| self.side.first_model.to_string());
+        let notes = match self.launched.next_model(&name).await {
+            // Whoever hosts the session has asked already.
+            Ok(next) => self.launched.switch_model(next).await,
+            Err(why) => vec![why],
+        };
+        self.side.lines.retell(self.launched.facts.clone());
+        for note in notes {
+            self.side.wire.say(self.side.lines.note(&note));
+        }
+    }
+
+    /// Waits for something to do.
+    async fn pause(&mut self) -> Next {
+        let reins = self.launched.reins();
+        let Self { launched, side, gave_up, .. } = self;
+        let Launched { run, events, cx, .. } = launched;
+        let is_awaited = cx.tasks.is_awaited(TaskKind::Agent) && !*gave_up;
+        if !is_awaited {
+            side.states.idle();
+            if side.closed {
+                return Next::Over;
+            }
+        }
+        let never = CancellationToken::new();
+        let news = news(run, cx, &never);
+        tokio::pin!(news);
+        loop {
+            tokio::select! {
+                biased;
+                _ = side.signals.next() => side.end(Ending::Signal, None),
+                () = side.ends.broken.cancelled() => side.end(Ending::Gone, None),
+                Some(event) = events.recv() => side.show(&event),
+                Some(ask) = side.asks.next() => side.ask(ask),
+                input = side.ends.inbox.recv(), if !side.closed => {
+                    side.take(input, &reins, None);
+                    if side.closed {
+                        return Next::Look;
+                    }
+                }
+                text = reins.woken() => return Next::News(text),
+                told = &mut news, if is_awaited => match told {
+                    Some(text) => return Next::News(text),
+                    None => {
+                        *gave_up = true;
+                        return Next::Look;
+                    }
+                },
+            }
+            if side.ending.is_some() || side.queue.len() > 0 || !side.wishes.is_empty() {
+                return Next::Look;
+            }
+        }
+    }
+
+    /// Something the host said is taken up.
+    async fn taken_up(&mut self, lines: Vec<UserLine>) -> Result<(), Error> {
+        let command = lines.first().and_then(UserLine::command).unwrap_or_default();
+        if matches!(command, "/clear" | "/reset" | "/new") {
+            return self.clear(&lines).await;
+        }
+        if lines.iter().all(|line| !line.wants_answer) {
+            self.side.begin(&lines, &[]);
+            self.side.say_init(&self.launched.reins());
+            self.held.extend(lines);
+            self.say_empty_result();
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend(lines);
+        let message = self.first_message(incoming::message(&all));
+        self.turn(message, &all, false).await
+    }
+
+    /// A prompt; the first is put behind the agent's own, if it has one.
+    fn first_message(&self, mut message: Message) -> Message {
+        let initial = self.launched.facts.initial_prompt.as_deref();
+        let Some(initial) = initial.filter(|_| self.launched.run.history().is_empty()) else {
+            return message;
+        };
+        match message.blocks.as_mut_slice() {
+            [Block::Text(text)] => *text = format!("{initial}\n\n{text}").trim_end().to_owned(),
+            _ => message.blocks.insert(0, Block::Text(initial.to_owned())),
+        }
+        message
+    }
+
+    /// Says something to the agent and tells the host what comes of it.
+    async fn turn(&mut self, message: Message, lines: &[UserLine], by_itself: bool) -> Result<(), Error> {
+        self.gave_up = false;
+        let names: Vec<String> =
+            lines.iter().map(|line| line.uuid.clone().unwrap_or_else(|| self.world.ids.uuid())).collect();
+        for name in &names {
+            self.launched.run.name_next_prompt(name);
+        }
+        let reins = self.launched.reins();
+        let Self { launched, side, .. } = self;
+        side.states.running();
+        side.begin(lines, &names);
+        side.say_init(&reins);
+        let ended = drive(launched, side, message, &reins).await;
+        let mut ended = ended.map_err(|error| Failure::new(error.to_string()))?;
+        self.side.close_turn(&mut ended);
+        self.say_result(&ended, by_itself);
+        Ok(())
+    }
+
+    fn say_result(&mut self, ended: &Ended, by_itself: bool) {
+        let run = &self.launched.run;
+        let end = TurnEnd { ended, spent: run.spent(), api_ms: run.api_ms(), by_itself };
+        let line = self.side.lines.result(&end);
+        self.side.cost_text = format!("Total cost: ${:.4}", run.cost());
+        self.side.say_result(line);
+    }
+
+    /// The result of what needed no model.
+    fn say_empty_result(&mut self) {
+        let ended = Ended {
+            outcome: TurnOutcome::Answer { text: String::new(), structured: None },
+            usage: Usage::default(),
+            stop: None,
+            denials: Vec::new(),
+            user_messages: 0,
+            duration_ms: 0,
+        };
+        let run = &self.launched.run;
+        let end = TurnEnd { ended: &ended, spent: run.spent(), api_ms: run.api_ms(), by_itself: false };
+        let mut line = self.side.lines.result(&end);
+        line.as_object_mut().map(|line| line.shift_remove("terminal_reason"));
+        self.side.say_result(line);
+    }
+
+    /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
+    async fn clear(&mut self, lines: &[UserLine]) -> Result<(), Error> {
+        self.launched.end(EndReason::Clear).await;
+        self.request.session = SessionChoice::New;
+        self.request.after_clear = true;
+        self.request.record = None;
+        self.request.permission_mode = Some(self.launched.mode.current());
+        let launched = launch(&self.world, self.request.clone()).await;
+        self.launched = launched.map_err(|error| Error::Failure(launch_failure(&error)))?;
+        let facts = self.launched.facts.clone();
+        let reset = json!({ "new_conversation_id": facts.session, "trigger": "clear" });
+        self.side.wire.say(self.side.lines.other("conversation_reset", reset));
+        self.side.states.name(&facts.session);
+        self.side.lines.retell(facts);
+        self.side.begin(lines, &[]);
+        self.side.say_init(&self.launched.reins());
+        self.say_empty_result();
+        Ok(())
+    }
+
+    /// The session ends; everything that was said is written before the program does.
+    async fn close(mut self, terminal: &mut Terminal, went: Result<(), Error>) -> CommandResult {
+        let left = self.launched.end(EndReason::Other).await;
+        while let Ok(event) = self.launched.events.try_recv() {
+            self.side.show(&event);
+        }
+        self.side.let_go().await;
+        left.iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))?;
+        self.side.wire.end();
+        tokio::select! {
+            _ = &mut self.side.ends.written => {}
+            // A host that does not read and wants the program gone.
+            _ = self.side.signals.next() => {}
+        }
+        went?;
+        match self.side.ending {
+            Some(Ending::Bad(why)) => Err(unreadable(&why).into()),
+            Some(Ending::Signal) => Ok(Outcome::Interrupted),
+            Some(Ending::Gone) | None if self.side.failed => Ok(Outcome::Problems),
+            Some(Ending::Gone) | None => Ok(Outcome::Fine),
+        }
+    }
+}
+
+/// Drives a turn to its end, with the host at hand for everything else.
+async fn drive(
+    launched: &mut Launched,
+    side: &mut Side,
+    message: Message,
+    reins: &Reins,
+) -> Result<Ended, SessionError> {
+    let Launched { run, events, .. } = launched;
+    let stop = CancellationToken::new();
+    let turn = run.prompt(message, stop.clone());
+    tokio::pin!(turn);
+    let ended = loop {
+        tokio::select! {
+            biased;
+            _ = side.signals.next() => {
+                if side.ending.is_some() {
+                    at_once();
+                }
+                side.end(Ending::Signal, Some(&stop));
+            }
+            () = side.ends.broken.cancelled(), if side.ending.is_none() => side.end(Ending::Gone, Some(&stop)),
+            // What happened is shown before what is asked about it, and before its end.
+            Some(event) = events.recv() => side.show(&event),
+            Some(ask) = side.asks.next() => side.ask(ask),
+            input = side.ends.inbox.recv(), if !side.closed => side.take(input, reins, Some(&stop)),
+            ended = &mut turn => break ended,
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        side.show(&event);
+    }
+    ended
+}

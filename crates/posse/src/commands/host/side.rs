@@ -1,0 +1,324 @@
+//! Everything about a hosted session but the session itself: the line to the host, what waits to be said, what is shown.
+//!
+//! It works while a turn is under way, so it never touches the run; what the host wants of that is noted as a wish.
+
+use std::collections::HashMap;
+
+use posse_core::event::{Delta, Fact, Outcome as TurnOutcome, What};
+use posse_core::message::json as shape;
+use posse_runtime::ask::{Ask, Asks};
+use posse_runtime::launch::Reins;
+use posse_runtime::model::Thinking;
+use posse_runtime::run::{Ended, Event};
+use serde_json::{Value, json};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::asks;
+use super::control::{Answer, Handled, Refusal};
+use super::incoming::{Incoming, Priority, Request, UserLine};
+use super::initialize::Declared;
+use super::queue::Queue;
+use super::states::States;
+use super::wire::{Ends, Input, Wire};
+use crate::commands::signals::Signals;
+use crate::render::stream::Stream;
+
+/// Everything but the session.
+pub(super) struct Side {
+    pub(super) wire: Wire,
+    pub(super) ends: Ends,
+    pub(super) signals: Signals,
+    pub(super) asks: Asks,
+    pub(super) states: States,
+    pub(super) lines: Stream,
+    pub(super) queue: Queue,
+    pub(super) declared: Declared,
+    /// What the run is to do when it can.
+    pub(super) wishes: Wishes,
+    /// The model it began with.
+    pub(super) first_model: Box<str>,
+    /// Whether the host will say nothing more.
+    pub(super) closed: bool,
+    /// Why everything ends, if it does.
+    pub(super) ending: Option<Ending>,
+    /// Whether prompts are shown again.
+    pub(super) replays: bool,
+    pub(super) turn: TurnView,
+    /// Whether the last result told of an error.
+    pub(super) failed: bool,
+    /// How full the window is.
+    pub(super) context_tokens: u64,
+    /// What was spent, in words.
+    pub(super) cost_text: String,
+    /// Lines that follow an answer.
+    pub(super) after: Vec<Value>,
+    /// Questions and requests under way.
+    at_work: JoinSet<()>,
+    requests: HashMap<String, AbortHandle>,
+}
+
+/// What the run is to do when it can.
+#[derive(Default)]
+pub(super) struct Wishes {
+    /// Go on with this model; with the first one, if none is named.
+    pub(super) model: Option<Option<String>>,
+    /// Think so much.
+    pub(super) thinking: Option<Thinking>,
+}
+
+impl Wishes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.model.is_none() && self.thinking.is_none()
+    }
+}
+
+/// Why everything ends.
+pub(super) enum Ending {
+    /// Somebody sent a signal.
+    Signal,
+    /// The host is gone.
+    Gone,
+    /// The host says what nobody understands.
+    Bad(String),
+}
+
+/// What is known of the turn under way.
+#[derive(Default)]
+pub(super) struct TurnView {
+    /// Whether the prompt itself has been told of.
+    prompt_seen: bool,
+    /// Prompts to show again with the first word of the model.
+    replays: Vec<Value>,
+    /// What the host calls the prompts of this turn.
+    uuids: Vec<String>,
+    /// Whether the first answer has been marked with them.
+    marked: bool,
+    is_human: bool,
+}
+
+/// What a side is made with.
+pub(super) struct Parts {
+    pub(super) wire: Wire,
+    pub(super) ends: Ends,
+    pub(super) signals: Signals,
+    pub(super) asks: Asks,
+    pub(super) states: States,
+    pub(super) lines: Stream,
+    pub(super) declared: Declared,
+    pub(super) replays: bool,
+}
+
+impl Side {
+    pub(super) fn new(parts: Parts) -> Self {
+        let Parts { wire, ends, signals, asks, states, lines, declared, replays } = parts;
+        Self {
+            first_model: lines.facts().model.clone(),
+            wire,
+            ends,
+            signals,
+            asks,
+            states,
+            lines,
+            declared,
+            replays,
+            queue: Queue::default(),
+            wishes: Wishes::default(),
+            closed: false,
+            ending: None,
+            turn: TurnView::default(),
+            failed: false,
+            context_tokens: 0,
+            cost_text: String::new(),
+            after: Vec::new(),
+            at_work: JoinSet::new(),
+            requests: HashMap::new(),
+        }
+    }
+
+    /// Takes what came in. `stop` ends the turn, if one is under way.
+    pub(super) fn take(&mut self, input: Option<Input>, reins: &Reins, stop: Option<&CancellationToken>) {
+        match input {
+            None | Some(Input::End) => self.closed = true,
+            Some(Input::Bad(why)) => self.end(Ending::Bad(why), stop),
+            Some(Input::Line(Incoming::User(line))) => self.said(*line, stop),
+            Some(Input::Line(Incoming::Request(request))) => self.asked(&request, reins, stop),
+            Some(Input::Line(Incoming::Cancel(id))) => {
+                if let Some(work) = self.requests.remove(&id) {
+                    work.abort();
+                }
+            }
+            Some(Input::Line(Incoming::Response(..) | Incoming::Nothing)) => {}
+        }
+    }
+
+    /// Everything ends, and the turn first.
+    pub(super) fn end(&mut self, why: Ending, stop: Option<&CancellationToken>) {
+        self.ending.get_or_insert(why);
+        if let Some(stop) = stop {
+            stop.cancel();
+        }
+    }
+
+    fn said(&mut self, line: UserLine, stop: Option<&CancellationToken>) {
+        if let Some(uuid) = &line.uuid {
+            self.lifecycle(uuid, "queued");
+        }
+        let urgent = line.priority == Priority::Now;
+        self.queue.put(line);
+        if let Some(stop) = stop.filter(|_| urgent) {
+            self.wire.withdraw_asks();
+            stop.cancel();
+        }
+    }
+
+    /// What becomes of a prompt that has a name.
+    pub(super) fn lifecycle(&self, uuid: &str, state: &str) {
+        let fields = json!({ "command_uuid": uuid, "state": state });
+        self.wire.say(self.lines.other("command_lifecycle", fields));
+    }
+
+    fn asked(&mut self, request: &Request, reins: &Reins, stop: Option<&CancellationToken>) {
+        while self.at_work.try_join_next().is_some() {}
+        match self.control(request, reins, stop) {
+            Handled::Now(answer) => answered(&self.wire, &request.id, answer),
+            Handled::Later(work) => {
+                let (wire, id) = (self.wire.clone(), request.id.clone());
+                let handle = self.at_work.spawn(async move {
+                    let answer = work.await;
+                    answered(&wire, &id, answer);
+                });
+                self.requests.retain(|_, work| !work.is_finished());
+                self.requests.insert(request.id.clone(), handle);
+            }
+        }
+        self.after.drain(..).for_each(|line| self.wire.say(line));
+    }
+
+    /// Puts a question of the session to the host.
+    pub(super) fn ask(&mut self, ask: Ask) {
+        self.at_work.spawn(asks::serve(self.wire.clone(), self.states.clone(), ask));
+    }
+
+    /// Nothing is asked and nothing is done for the host any more.
+    pub(super) async fn let_go(&mut self) {
+        self.at_work.shutdown().await;
+    }
+
+    /// A turn begins with these.
+    pub(super) fn begin(&mut self, lines: &[UserLine], names: &[String]) {
+        let replay = |(line, name): (&UserLine, &String)| {
+            let mut shown = self.lines.said(line.content.clone(), Some(&name.as_str().into()));
+            shown["isReplay"] = json!(true);
+            shown
+        };
+        let replays = if self.replays { lines.iter().zip(names).map(replay).collect() } else { Vec::new() };
+        self.turn = TurnView {
+            prompt_seen: false,
+            replays,
+            uuids: lines.iter().filter_map(|line| line.uuid.clone()).collect(),
+            marked: false,
+            is_human: lines.iter().any(|line| line.is_human),
+        };
+        self.turn.uuids.iter().for_each(|uuid| self.lifecycle(uuid, "started"));
+    }
+
+    /// What stands at the start of every turn.
+    pub(super) fn say_init(&self, reins: &Reins) {
+        let mut line = self.lines.init();
+        line["permissionMode"] = json!(reins.mode.current().name());
+        line["capabilities"] = json!(super::initialize::CAPABILITIES);
+        if let Some(servers) = &reins.servers {
+            let status = |one: &posse_runtime::mcp::Status| json!({ "name": one.name, "status": one.state.word(), "source": one.source });
+            line["mcp_servers"] = servers.status().iter().map(status).collect();
+        }
+        if !self.turn.uuids.is_empty() {
+            line["user_message_uuids"] = json!(self.turn.uuids);
+        }
+        self.wire.say(line);
+    }
+
+    /// Shows what happened.
+    pub(super) fn show(&mut self, event: &Event) {
+        if event.from.is_none() {
+            self.note_main(event);
+        }
+        for mut line in self.lines.event(event) {
+            let is_answer = line.get("type") == Some(&"assistant".into()) && event.from.is_none();
+            if is_answer && !self.turn.marked && !self.turn.uuids.is_empty() {
+                self.turn.marked = true;
+                line["user_message_uuid"] = json!(self.turn.uuids.last());
+                line["user_message_uuids"] = json!(self.turn.uuids);
+            }
+            self.wire.say(line);
+        }
+    }
+
+    fn note_main(&mut self, event: &Event) {
+        match &event.what {
+            What::Fact(Fact::Said(message)) => {
+                if std::mem::replace(&mut self.turn.prompt_seen, true) {
+                    let content: Value = message.blocks.iter().map(shape::block).collect();
+                    let mut line = self.lines.said(content, event.ids.first());
+                    line["isSynthetic"] = json!(true);
+                    self.wire.say(line);
+                }
+            }
+            What::Fact(Fact::Replied(reply)) => {
+                self.context_tokens = reply.usage.context() + reply.usage.output;
+                self.show_replays();
+            }
+            What::Delta(Delta::Raw(_) | Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. }) => {
+                self.show_replays();
+            }
+            What::Fact(_) | What::Delta(_) => {}
+        }
+    }
+
+    fn show_replays(&mut self) {
+        for line in std::mem::take(&mut self.turn.replays) {
+            self.wire.say(line);
+        }
+    }
+
+    /// What a turn ends with, before its result.
+    pub(super) fn close_turn(&mut self, ended: &mut Ended) {
+        self.show_replays();
+        if let TurnOutcome::Cancelled { in_tools } = ended.outcome {
+            let text = match in_tools {
+                true => "[Request interrupted by user for tool use]",
+                false => "[Request interrupted by user]",
+            };
+            ended.user_messages += 1;
+            self.wire.say(self.lines.said(json!([{ "type": "text", "text": text }]), None));
+        }
+        for line in self.lines.synthetic(ended) {
+            self.wire.say(line);
+        }
+    }
+
+    /// The result of a turn.
+    pub(super) fn say_result(&mut self, mut line: Value) {
+        line["queued_turn_count"] = json!(self.queue.len());
+        if self.turn.is_human {
+            line["origin"] = json!({ "kind": "human" });
+        }
+        if let Some(last) = self.turn.uuids.last() {
+            line["user_message_uuid"] = json!(last);
+            line["user_message_uuids"] = json!(self.turn.uuids);
+        }
+        self.failed = line.get("is_error") == Some(&true.into());
+        self.wire.say(line);
+        for uuid in std::mem::take(&mut self.turn.uuids) {
+            self.lifecycle(&uuid, "completed");
+        }
+        self.turn = TurnView::default();
+    }
+}
+
+fn answered(wire: &Wire, id: &str, answer: Answer) {
+    match answer {
+        Ok(response) => wire.answer(id, response),
+        Err(Refusal { why, code }) => wire.refuse(id, &why, code),
+    }
+}
