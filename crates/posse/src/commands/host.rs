@@ -126,9 +126,6 @@ impl Beginning {
                 if let Some(session) = refused_session(&error, asked, &world) {
                     wire.say(refused(&error.to_string(), &session, &world));
                 }
-                if let Some((id, _)) = &early.greeting {
-                    wire.refuse(id, &error.to_string(), None);
-                }
                 written(&mut ends).await;
                 return Err(Error::Failure(launch_failure(&error)));
             }

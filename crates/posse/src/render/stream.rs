@@ -1,6 +1,7 @@
 //! A run as lines of JSON, in the shapes the SDKs read.
 
 mod board;
+mod raw;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use posse_runtime::world::World;
 use serde_json::{Value, json};
 
 use self::board::Board;
+use self::raw::Raw;
 
 /// Turns events into lines.
 pub struct Stream {
@@ -30,6 +32,8 @@ pub struct Stream {
     /// Whether agents that are waited for are heard talking to themselves.
     speech: bool,
     board: Board,
+    /// What is open of the raw events.
+    raw: Raw,
     /// How many turns have been told of.
     results: u64,
 }
@@ -66,7 +70,16 @@ fn plugin(plugin: &Plugin) -> Value {
 impl Stream {
     /// Lines for a run; `partial` if raw events are wanted, `hooks` if what hooks do is.
     pub fn new(facts: Facts, world: Arc<World>, partial: bool, hooks: bool) -> Self {
-        Self { facts, world, partial, hooks, speech: false, board: Board::default(), results: 0 }
+        Self {
+            facts,
+            world,
+            partial,
+            hooks,
+            speech: false,
+            board: Board::default(),
+            raw: Raw::default(),
+            results: 0,
+        }
     }
 
     /// What the run was launched with, as lines tell it.
@@ -154,7 +167,12 @@ impl Stream {
         let changed = self.board.note(event, &self.world.clock);
         let mut lines = match &event.from {
             Some(mark) => self.agent(mark, event),
-            None => self.main(event),
+            None => {
+                let missing = self.raw.note(&event.what);
+                let mut lines: Vec<Value> = missing.into_iter().map(|event| self.raw_event(event)).collect();
+                lines.extend(self.main(event));
+                lines
+            }
         };
         if changed {
             let tasks = self.board.in_background();
@@ -289,12 +307,7 @@ impl Stream {
             What::Delta(Delta::Requesting) if self.partial => {
                 vec![self.system("status", json!({ "status": "requesting" }))]
             }
-            What::Delta(Delta::Raw(raw)) if self.partial => {
-                let mut line = self.line("stream_event", None);
-                line["event"] = raw.clone();
-                line["parent_tool_use_id"] = Value::Null;
-                vec![line]
-            }
+            What::Delta(Delta::Raw(raw)) if self.partial => vec![self.raw_event(raw.clone())],
             What::Delta(Delta::Hook(notice)) if self.shows(notice) => vec![self.hook(notice)],
             What::Delta(Delta::Note(text)) => vec![self.note(text)],
             What::Delta(Delta::ModeChanged(mode)) => vec![self.mode_changed(*mode)],
@@ -311,6 +324,13 @@ impl Stream {
                 | Delta::ToolRunning(_),
             ) => Vec::new(),
         }
+    }
+
+    fn raw_event(&self, event: Value) -> Value {
+        let mut line = self.line("stream_event", None);
+        line["event"] = event;
+        line["parent_tool_use_id"] = Value::Null;
+        line
     }
 
     /// Those of the session's start are always told.

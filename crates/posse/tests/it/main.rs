@@ -23,6 +23,7 @@ mod run;
 mod runs;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod sdk;
 mod shell_judgement;
 mod skills;
 mod talk;
