@@ -90,34 +90,70 @@ const BUBBLEWRAP: Need = Need {
 /// Servers of tools that others wrote. Pinned: what they offer is what the tests expect.
 const MCP_SERVERS: Need = Need {
     what: "the MCP servers of the tests",
+    check: |shell| from_npm_is_there(shell, "mcp-servers"),
+    install: |shell| from_npm(shell, "mcp-servers"),
+};
+
+/// The SDK for TypeScript. Pinned: posse claims the version that it pins.
+const NODE_SDK: Need = Need {
+    what: "the Claude Agent SDK for TypeScript",
+    check: |shell| from_npm_is_there(shell, "sdk"),
+    install: |shell| from_npm(shell, "sdk"),
+};
+
+/// The same for Python.
+const PYTHON_SDK: Need = Need {
+    what: "the Claude Agent SDK for Python",
     check: |shell| {
-        let installed = mcp_servers(shell);
-        let same = |name: &str| {
-            let pinned = std::fs::read(project_root().join(MCP_MANIFESTS).join(name));
-            pinned.ok().is_some_and(|pinned| std::fs::read(installed.join(name)).ok() == Some(pinned))
-        };
-        same("package.json")
-            && same("package-lock.json")
-            && installed.join("node_modules/.package-lock.json").is_file()
+        let program = format!("import claude_agent_sdk as s; assert s.__version__ == '{PYTHON_SDK_VERSION}'");
+        shell.works(python(shell).args(["-c", &program]))
     },
     install: |shell| {
-        let folder = mcp_servers(shell);
-        let copy =
-            |name: &str| std::fs::copy(project_root().join(MCP_MANIFESTS).join(name), folder.join(name));
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| copy("package.json"))
-            .and_then(|_| copy("package-lock.json"))
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
-        let mut npm = shell.command("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]).arg(&folder);
-        if shell.works(&mut npm) { Ok(()) } else { Err("npm could not install them".to_owned()) }
+        let mut pip = shell.command("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"]);
+        let package = format!("claude-agent-sdk=={PYTHON_SDK_VERSION}");
+        if !shell.works(pip.arg(python_packages(shell)).arg(package)) {
+            return Err("pip could not install it; is python3 with pip there?".to_owned());
+        }
+        // It brings along a large program, and posse is tested in the place of that.
+        let _ = std::fs::remove_dir_all(python_packages(shell).join("claude_agent_sdk/_bundled"));
+        Ok(())
     },
 };
 
-const MCP_MANIFESTS: &str = "crates/posse-testkit/mcp-servers";
+const PYTHON_SDK_VERSION: &str = "0.2.182";
 
-fn mcp_servers(shell: &Shell) -> PathBuf {
-    shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs/mcp-servers")
+/// Whether the packages of one of the testkit's manifests are installed as pinned.
+fn from_npm_is_there(shell: &Shell, name: &str) -> bool {
+    let installed = npm_packages(shell, name);
+    let same = |file: &str| {
+        let pinned = std::fs::read(manifests(name).join(file));
+        pinned.ok().is_some_and(|pinned| std::fs::read(installed.join(file)).ok() == Some(pinned))
+    };
+    same("package.json")
+        && same("package-lock.json")
+        && installed.join("node_modules/.package-lock.json").is_file()
+}
+
+fn from_npm(shell: &Shell, name: &str) -> Result<(), String> {
+    let folder = npm_packages(shell, name);
+    let copy = |file: &str| std::fs::copy(manifests(name).join(file), folder.join(file));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| copy("package.json"))
+        .and_then(|_| copy("package-lock.json"))
+        .map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut npm = shell.command("npm");
+    npm.args(["ci", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--prefix"])
+        .arg(&folder);
+    if shell.works(&mut npm) { Ok(()) } else { Err("npm could not install it".to_owned()) }
+}
+
+fn manifests(name: &str) -> PathBuf {
+    project_root().join("crates/posse-testkit").join(name)
+}
+
+fn npm_packages(shell: &Shell, name: &str) -> PathBuf {
+    shell.target_dir().unwrap_or_else(|_| "target".into()).join("test-needs").join(name)
 }
 
 /// Python packages of the tests live under the target folder.
@@ -133,6 +169,7 @@ fn python(shell: &Shell) -> Command {
 
 pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     needs::ensure(shell, NEEDS)?;
+    needs::ensure(shell, &[PYTHON_SDK])?;
     if cfg!(target_os = "linux")
         && let Err(problem) =
             needs::wish(shell, &BUBBLEWRAP, "attempts to escape from private mounts are skipped")
@@ -142,9 +179,9 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
 
     let has_npm = shell.works(shell.command("npm").arg("--version"));
     if has_npm {
-        needs::ensure(shell, std::slice::from_ref(&MCP_SERVERS))?;
+        needs::ensure(shell, &[MCP_SERVERS, NODE_SDK])?;
     } else {
-        shell.note("npm is not installed, so the tests against MCP servers of others are skipped");
+        shell.note("npm is not installed, so the tests with programs of Node are skipped");
     }
 
     // First, because they are few: what the command ends with should be the tests that count.
@@ -158,7 +195,8 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     let mut tests = shell.cargo();
     tests.env("POSSE_TEST_PYTHON", python_packages(shell));
     if has_npm {
-        tests.env("POSSE_TEST_MCP", mcp_servers(shell));
+        tests.env("POSSE_TEST_MCP", npm_packages(shell, "mcp-servers"));
+        tests.env("POSSE_TEST_SDK", npm_packages(shell, "sdk"));
     }
     if shell.works(shell.cargo().args(["nextest", "--version"])) {
         tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);

@@ -70,6 +70,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     runtime()?.block_on(async {
         let input = BufReader::new(std::io::stdin());
         let (wire, ends) = Wire::open(input, std::io::stdout(), Arc::clone(&world.ids));
+        wire::watch_output(ends.broken.clone());
         let (desk, asks) = if may_ask { Desk::open() } else { (Desk::default(), Desk::open().1) };
         let host =
             HostSide { callbacks: Some(Arc::new(wire.clone())), servers: Some(Arc::new(wire.clone())) };

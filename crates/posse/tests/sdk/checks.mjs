@@ -329,7 +329,11 @@ const checks = {
       assert.ok(listed.some((session) => session.sessionId === first));
       const messages = await sdk.getSessionMessages(first, { dir: process.cwd() });
       assert.deepEqual(messages.map((message) => message.type), ["user", "assistant", "user", "assistant"]);
-      await assert.rejects(ask("hi", { resume: "99999999-2222-4333-8444-555555555555" }), /No conversation found/);
+      const unknown = options({ resume: "99999999-2222-4333-8444-555555555555" });
+      const refused = async () => {
+        for await (const _ of sdk.query({ prompt: "hi", options: unknown }));
+      };
+      await assert.rejects(refused(), /No conversation found/);
     },
   },
 };

@@ -263,6 +263,24 @@ impl HostServers for Wire {
     }
 }
 
+/// Cancels when nobody reads this process's output any more. Only writing would tell otherwise, and while a tool works
+/// there is nothing to write.
+pub(super) fn watch_output(broken: CancellationToken) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    std::thread::spawn(move || {
+        let output = std::io::stdout();
+        // Nothing is asked for: what is left are errors, such as a pipe without a reader.
+        let mut watched = [PollFd::new(&output, PollFlags::empty())];
+        loop {
+            match poll(&mut watched, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(1..) => return broken.cancel(),
+                Ok(0) | Err(_) => return,
+            }
+        }
+    });
+}
+
 fn write_all(
     lines: &std::sync::mpsc::Receiver<Option<String>>,
     mut output: impl Write,

@@ -11,7 +11,7 @@ use super::*;
 pub(super) struct Talk {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Option<Lines<BufReader<ChildStdout>>>,
     /// Everything read so far.
     pub(super) seen: Vec<Value>,
 }
@@ -29,7 +29,7 @@ impl Talk {
             .spawn()
             .expect("posse starts");
         let stdin = child.stdin.take();
-        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let lines = child.stdout.take().map(|pipe| BufReader::new(pipe).lines());
         Self { child, stdin, lines, seen: Vec::new() }
     }
 
@@ -59,7 +59,11 @@ impl Talk {
     /// Reads up to a line.
     pub(super) fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let line = self.lines.next().unwrap_or_else(|| panic!("it ended: {:#?}", self.seen));
+            let line = self
+                .lines
+                .as_mut()
+                .and_then(Iterator::next)
+                .unwrap_or_else(|| panic!("it ended: {:#?}", self.seen));
             let line = json(&line.expect("text"));
             self.seen.push(line.clone());
             if is_it(&line) {
@@ -83,6 +87,17 @@ impl Talk {
         self.until(|line| line["request"]["subtype"] == subtype)
     }
 
+    /// Goes away without a word: nothing is sent and nothing is read any more.
+    pub(super) fn hang_up(&mut self) {
+        self.stdin = None;
+        self.lines = None;
+    }
+
+    /// Waits for the end: the exit code.
+    pub(super) fn ended(&mut self) -> Option<i32> {
+        self.child.wait().expect("an end").code()
+    }
+
     pub(super) fn close(&mut self) {
         self.stdin = None;
     }
@@ -90,7 +105,7 @@ impl Talk {
     /// Says nothing more and waits for the end: exit code and what was complained of.
     pub(super) fn finish(mut self) -> (Option<i32>, Vec<Value>, String) {
         self.close();
-        for line in self.lines.by_ref() {
+        for line in self.lines.take().into_iter().flatten() {
             self.seen.push(json(&line.expect("text")));
         }
         let mut stderr = String::new();
