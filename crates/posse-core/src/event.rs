@@ -116,6 +116,8 @@ pub enum Delta {
         /// The tool.
         name: Box<str>,
     },
+    /// A block of the reply is whole: the reply as far as it is known, with this block alone.
+    Block(Arc<Reply>),
     /// What was drawn of this reply is void: the request is made again.
     Discarded,
     /// A raw event of the provider, for those who asked for them.

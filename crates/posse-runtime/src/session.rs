@@ -104,6 +104,11 @@ impl Transcript {
         self.entries.name_next(id);
     }
 
+    /// The blocks of the next reply get these ids.
+    pub fn name_next_blocks(&mut self, ids: EntryIds) {
+        self.entries.name_next_blocks(ids);
+    }
+
     /// Writes lines that are not part of the conversation: titles, the last prompt.
     pub fn append(&mut self, entries: &[Value]) -> Result<(), SessionError> {
         let Some(file) = &mut self.file else { return Ok(()) };

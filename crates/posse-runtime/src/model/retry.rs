@@ -102,7 +102,9 @@ async fn try_once(
 /// Whether somebody may have drawn it as part of the reply.
 fn is_drawn(delta: &Delta) -> bool {
     match delta {
-        Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_) => true,
+        Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Block(_) | Delta::Raw(_) => {
+            true
+        }
         Delta::Requesting
         | Delta::Discarded
         | Delta::Retry { .. }

@@ -1,7 +1,7 @@
 //! The only loop: effects become work, work becomes inputs.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::event::{Delta, Fact, Outcome, Trigger, What};
@@ -24,7 +24,8 @@ use super::{Ended, Event, Run};
 use crate::authority::Authorized;
 use crate::model::retry::{self, NoReply};
 use crate::model::{Request, is_believable};
-use crate::session::SessionError;
+use crate::session::{EntryIds, SessionError};
+use crate::world::World;
 
 /// What a finished piece of work feeds the machine.
 pub(super) enum Done {
@@ -75,7 +76,12 @@ pub(super) struct Flight {
     pub(super) last: Option<Outcome>,
     /// What was said so far, for the calls of one reply that have to know it: a thousand of them share it.
     conversation: Option<Arc<[Message]>>,
+    /// What the blocks of the reply under way are called.
+    names: Names,
 }
+
+/// Ids of blocks that were shown before they are written.
+type Names = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl Flight {
     fn new(message: Message) -> Self {
@@ -97,6 +103,7 @@ impl Flight {
             late: false,
             last: None,
             conversation: None,
+            names: Names::default(),
         }
     }
 }
@@ -211,6 +218,8 @@ impl Run {
         let (fallback, events, stop) = (self.setup.fallback.clone(), self.events.clone(), stop.clone());
         let owed = crashed("the request crashed; this is a bug in posse");
         let display = self.display();
+        flight.names = Names::default();
+        let names = Arc::clone(&flight.names);
         flight.start(owed, async move {
             let watch = world.clock.start();
             let heard = Notify::new();
@@ -219,7 +228,8 @@ impl Run {
                 if display.is_some() && matches!(delta, Delta::Text(_)) {
                     return;
                 }
-                events.delta(delta);
+                let ids = name(&delta, &names, &world);
+                events.send(Event { what: What::Delta(delta), ids, from: None });
             };
             on(Delta::Requesting);
             let fallback = fallback.as_deref();
@@ -329,6 +339,8 @@ impl Run {
                     let tokens = if is_believable(&reply) { Some(said) } else { flight.at_most };
                     self.known = tokens.map(|tokens| (self.turn.history().len() + 1, tokens));
                 }
+                let names = std::mem::take(&mut *flight.names.lock().unwrap_or_else(PoisonError::into_inner));
+                self.transcript.name_next_blocks(names);
                 self.spend(&reply.model, &reply.usage);
                 self.context_tokens = reply.usage.context() + reply.usage.output;
                 flight.usage += reply.usage;
@@ -402,6 +414,34 @@ impl Flight {
             Fact::Finished(outcome) => self.ended = Some(outcome.clone()),
             Fact::Replied(_) | Fact::Compacted { .. } => {}
         }
+    }
+}
+
+/// The id of a block that is shown; of a reply that broke off nobody needs to know any.
+fn name(delta: &Delta, names: &Names, world: &World) -> EntryIds {
+    let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+    match delta {
+        Delta::Block(_) => {
+            let id: Arc<str> = world.ids.uuid().into();
+            names.push(Arc::clone(&id));
+            vec![id]
+        }
+        Delta::Discarded => {
+            names.clear();
+            Vec::new()
+        }
+        Delta::Requesting
+        | Delta::Text(_)
+        | Delta::Thinking(_)
+        | Delta::ToolStart { .. }
+        | Delta::Raw(_)
+        | Delta::Retry { .. }
+        | Delta::ToolRunning(_)
+        | Delta::Compacting
+        | Delta::Hook(_)
+        | Delta::Task(_)
+        | Delta::Note(_)
+        | Delta::ModeChanged(_) => Vec::new(),
     }
 }
 

@@ -29,6 +29,8 @@ pub struct EntryWriter {
     calls: HashMap<Box<str>, Arc<str>>,
     /// The id the next user message gets, if the client chose one.
     next_id: Option<Arc<str>>,
+    /// The ids the blocks of the next reply get, if they were shown before they were written.
+    next_blocks: EntryIds,
     /// Which agent's conversation this is, if it is not the main one.
     agent: Option<Box<str>>,
 }
@@ -44,6 +46,7 @@ impl EntryWriter {
             last,
             calls: HashMap::new(),
             next_id: None,
+            next_blocks: Vec::new(),
             agent: None,
         }
     }
@@ -58,6 +61,11 @@ impl EntryWriter {
     /// The next thing that is said gets this id.
     pub fn name_next(&mut self, id: &str) {
         self.next_id = Some(id.into());
+    }
+
+    /// The blocks of the next reply get these ids.
+    pub fn name_next_blocks(&mut self, ids: EntryIds) {
+        self.next_blocks = ids;
     }
 
     /// The id of the newest entry.
@@ -111,8 +119,10 @@ impl EntryWriter {
 
     fn replied(&mut self, reply: &Reply, world: &World) -> (Vec<Value>, EntryIds) {
         let (mut entries, mut ids) = (Vec::new(), Vec::new());
+        // They come in the order of the blocks; what was cut off at the end has one too many.
+        let mut named = std::mem::take(&mut self.next_blocks).into_iter();
         for block in &reply.blocks {
-            let id: Arc<str> = world.ids.uuid().into();
+            let id: Arc<str> = named.next().unwrap_or_else(|| world.ids.uuid().into());
             let message = assistant_message(reply, block);
             let entry = self.entry("assistant", &id, self.last.clone(), world, message);
             if let Block::ToolUse(call) = block {

@@ -82,7 +82,13 @@ impl Debug {
             }
             What::Delta(Delta::Note(text)) => format!("note: {}", plain(text)),
             What::Delta(Delta::ModeChanged(mode)) => format!("permission mode {}", mode.name()),
-            What::Delta(Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. } | Delta::Raw(_)) => {
+            What::Delta(
+                Delta::Text(_)
+                | Delta::Thinking(_)
+                | Delta::ToolStart { .. }
+                | Delta::Block(_)
+                | Delta::Raw(_),
+            ) => {
                 return None;
             }
         };

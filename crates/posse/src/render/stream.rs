@@ -21,7 +21,7 @@ use posse_runtime::world::World;
 use serde_json::{Value, json};
 
 use self::board::Board;
-use self::raw::Raw;
+use self::raw::{Raw, Shown};
 
 /// Turns events into lines.
 pub struct Stream {
@@ -34,6 +34,8 @@ pub struct Stream {
     board: Board,
     /// What is open of the raw events.
     raw: Raw,
+    /// The blocks that were told of before their reply was whole.
+    shown: Shown,
     /// How many turns have been told of.
     results: u64,
 }
@@ -78,6 +80,7 @@ impl Stream {
             speech: false,
             board: Board::default(),
             raw: Raw::default(),
+            shown: Shown::default(),
             results: 0,
         }
     }
@@ -171,6 +174,7 @@ impl Stream {
                 let missing = self.raw.note(&event.what);
                 let mut lines: Vec<Value> = missing.into_iter().map(|event| self.raw_event(event)).collect();
                 lines.extend(self.main(event));
+                self.shown.forget_told(&event.what, &event.ids, &mut lines);
                 lines
             }
         };
@@ -272,7 +276,9 @@ impl Stream {
 
     fn main(&self, event: &Event) -> Vec<Value> {
         match &event.what {
-            What::Fact(Fact::Replied(reply)) => self.reply(reply, &event.ids),
+            What::Fact(Fact::Replied(reply)) | What::Delta(Delta::Block(reply)) => {
+                self.reply(reply, &event.ids)
+            }
             What::Fact(Fact::Answered { answer, .. }) => {
                 let mut line = self.line("user", event.ids.first());
                 line["message"] = json!({ "role": "user", "content": [wire::tool_result(answer)] });

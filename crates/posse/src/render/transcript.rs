@@ -144,6 +144,7 @@ impl Transcript {
                 Delta::Requesting
                 | Delta::Thinking(_)
                 | Delta::ToolStart { .. }
+                | Delta::Block(_)
                 | Delta::Raw(_)
                 | Delta::Hook(_)
                 | Delta::Task(_),

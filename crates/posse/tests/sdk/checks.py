@@ -623,6 +623,14 @@ async def partial():
     equal("".join(deltas), "in several pieces")
     equal([block.signature for block in blocks(messages, ThinkingBlock)], ["signed"])
     equal([one["status"] for one in system(messages, "status")], ["requesting"])
+    # Each block is told of when it is whole, just before its end.
+    said = [message for message in messages if isinstance(message, (AssistantMessage, StreamEvent))]
+    order = [one.event["type"] if isinstance(one, StreamEvent) else "assistant" for one in said]
+    places = [place for place, kind in enumerate(order) if kind == "assistant"]
+    equal([order[place + 1] for place in places], ["content_block_stop", "content_block_stop"])
+    session = result(messages).session_id
+    saved = [message.uuid for message in sdk.get_session_messages(session, directory=CWD)][1:]
+    assert set(saved) <= {one.uuid for one in said if isinstance(one, AssistantMessage)}, saved
 
 
 async def structured():

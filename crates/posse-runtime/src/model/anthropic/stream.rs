@@ -3,6 +3,8 @@
 //! There is a whole [`Reply`] or a failure, never half a reply. Events and blocks nobody here knows are kept or passed
 //! over, so that what the API learns tomorrow does no harm.
 
+use std::sync::Arc;
+
 use posse_core::event::Delta;
 use posse_core::failure::{Failure, FailureKind};
 use posse_core::message::{Block, Reply, StopReason, json as shape};
@@ -42,7 +44,7 @@ struct Started {
 }
 
 /// A block in the making.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Building {
     index: u64,
     block: Value,
@@ -65,6 +67,9 @@ impl Assembly {
         let event: Value = serde_json::from_str(data)
             .map_err(|error| malformed(format!("an event is not JSON ({error}): {}", http::snippet(data))))?;
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        if kind == "content_block_stop" {
+            self.tell_block(&event, on);
+        }
         if self.raw_events && !matches!(kind, "ping" | "error") {
             on(Delta::Raw(event.clone()));
         }
@@ -79,6 +84,23 @@ impl Assembly {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Tells of a block that is whole, unless something is wrong with it: then the end of the reply says what.
+    fn tell_block(&mut self, event: &Value, on: &mut (dyn FnMut(Delta) + Send)) {
+        let usage = shape::read_usage(&Value::Object(self.usage.clone()));
+        let Some(Started { id, model }) = &self.message else { return };
+        let (id, model) = (id.clone(), model.clone());
+        let Ok(building) = self.building(event) else { return };
+        if let Ok(block) = building.clone().finish(false) {
+            on(Delta::Block(Arc::new(Reply {
+                id,
+                model,
+                blocks: vec![block],
+                stop: StopReason::EndTurn,
+                usage,
+            })));
+        }
     }
 
     fn start(&mut self, event: &Value) -> Result<(), Failure> {
