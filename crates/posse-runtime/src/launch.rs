@@ -28,13 +28,14 @@ use posse_core::definition::Effort;
 use posse_core::hooks::occasion::SetupTrigger;
 use posse_core::permission::Mode;
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::ask::Desk;
 use crate::catalog::{CatalogOptions, LoadError};
 use crate::hooks::HookCallback;
 use crate::model::Thinking;
 use crate::model::rehearsal::ScriptError;
-use crate::session::SessionError;
+use crate::session::{Mirrored, SessionError};
 use crate::world::World;
 
 pub use host::{Host, Reins};
@@ -115,6 +116,10 @@ pub struct LaunchRequest {
     pub resume_drops: Option<String>,
     /// Whether files are kept as they were before each prompt.
     pub checkpoints: bool,
+    /// The only skills the model is offered; nothing said is all.
+    pub skills: Option<Vec<String>>,
+    /// Who is handed every line of the transcripts, too.
+    pub mirror: Option<UnboundedSender<Mirrored>>,
 }
 
 /// Which conversation to have.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use posse_core::event::Fact;
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::world::World;
 
@@ -63,6 +64,16 @@ pub struct Transcript {
     file: Option<File>,
     path: PathBuf,
     entries: EntryWriter,
+    mirror: Option<UnboundedSender<Mirrored>>,
+}
+
+/// Lines that were written to a transcript, for whoever keeps a copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mirrored {
+    /// The transcript.
+    pub file: PathBuf,
+    /// The lines.
+    pub entries: Vec<Value>,
 }
 
 /// What a fact became: its entries' ids, in order. Empty for facts that are not part of a conversation.
@@ -72,7 +83,7 @@ impl Transcript {
     /// Opens a transcript for appending. Without a path nothing is stored, but ids are handed out all the same.
     pub fn open(path: Option<&Path>, entries: EntryWriter) -> Result<Self, SessionError> {
         let Some(path) = path else {
-            return Ok(Self { file: None, path: PathBuf::new(), entries });
+            return Ok(Self { file: None, path: PathBuf::new(), entries, mirror: None });
         };
         let failed = |source| SessionError::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
@@ -84,7 +95,14 @@ impl Transcript {
         // Tells others that somebody is at work here, for as long as this process lives. It keeps nobody out, and a file
         // system without locks only makes a running agent look like one that did not finish.
         let _ = file.try_lock_shared();
-        Ok(Self { file: Some(file), path: path.to_owned(), entries })
+        Ok(Self { file: Some(file), path: path.to_owned(), entries, mirror: None })
+    }
+
+    /// Hands every line that is written to somebody else, too.
+    #[must_use]
+    pub fn mirrored(mut self, mirror: Option<UnboundedSender<Mirrored>>) -> Self {
+        self.mirror = mirror;
+        self
     }
 
     /// Where it lies; empty if it is not stored.
@@ -122,7 +140,12 @@ impl Transcript {
                 .map_err(|error| SessionError::Io { path: self.path.clone(), source: error.into() })?;
             bytes.push(b'\n');
         }
-        file.write_all(&bytes).map_err(|source| SessionError::Io { path: self.path.clone(), source })
+        file.write_all(&bytes).map_err(|source| SessionError::Io { path: self.path.clone(), source })?;
+        if let Some(mirror) = &self.mirror {
+            // A copy that nobody keeps is none.
+            let _ = mirror.send(Mirrored { file: self.path.clone(), entries: entries.to_vec() });
+        }
+        Ok(())
     }
 }
 

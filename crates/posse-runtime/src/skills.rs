@@ -49,6 +49,8 @@ pub struct Circumstances {
     pub budget: Budget,
     /// What rules deny of skills: names, or `group:*`.
     pub denied: Vec<String>,
+    /// The only skills the model is offered; nothing said is all.
+    pub only: Option<Vec<String>>,
     /// Which setting keeps skills from running commands, if one does.
     pub commands_off: Option<String>,
 }
@@ -70,6 +72,7 @@ impl Circumstances {
             names: Some(catalog.policy.model_names.clone()),
             budget: budget(catalog, world.env.number("SLASH_COMMAND_TOOL_CHAR_BUDGET"), window),
             denied: denied(catalog.policy.deny.iter().map(|rule| &*rule.text)),
+            only: None,
             commands_off: commands_off.map(|file| file.file.display().to_string()),
         }
     }
@@ -180,6 +183,11 @@ impl Shelf {
 
     /// Whether a rule keeps a skill from being used: what cannot be used is not offered.
     fn is_denied(&self, name: &str) -> bool {
+        let bare = name.rsplit(':').next().unwrap_or(name);
+        let is_listed = |only: &Vec<String>| only.iter().any(|one| one == name || one == bare);
+        if self.circumstances.only.as_ref().is_some_and(|only| !is_listed(only)) {
+            return true;
+        }
         self.circumstances.denied.iter().any(|denied| match denied.strip_suffix(":*") {
             Some(group) => {
                 name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))

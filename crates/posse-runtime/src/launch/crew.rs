@@ -66,6 +66,8 @@ pub(super) struct Common {
     pub(super) events: Events,
     pub(super) session: Box<str>,
     pub(super) entrypoint: Box<str>,
+    /// Who is handed every line of their transcripts, too.
+    pub(super) mirror: Option<tokio::sync::mpsc::UnboundedSender<crate::session::Mirrored>>,
     pub(super) branch: String,
     /// The transcript of the main agent.
     pub(super) transcript: PathBuf,

@@ -145,6 +145,7 @@ impl Ground {
             events: sender.clone().into(),
             session: session.id.as_str().into(),
             entrypoint: request.entrypoint.as_str().into(),
+            mirror: request.mirror.clone(),
             branch: catalog.layout.repository.as_deref().map(context::branch).unwrap_or_default(),
             transcript: session.file.clone(),
             folder: (!request.no_persistence).then(|| session.spool.join("subagents")),

@@ -62,7 +62,7 @@ pub(super) fn open_session(
     let writer =
         EntryWriter::new(&id, &cwd.display().to_string(), &branch, &request.entrypoint, history.last.clone());
     let stored = (!request.no_persistence).then_some(file.as_path());
-    let mut transcript = Transcript::open(stored, writer)?;
+    let mut transcript = Transcript::open(stored, writer)?.mirrored(request.mirror.clone());
     if fork.is_some() {
         transcript.append(&copied(&history.entries, &id))?;
     }

@@ -30,6 +30,7 @@ pub(super) fn shelf(
     let mut circumstances = Circumstances::of(catalog, world, session, price::context_window(model));
     let flags = request.disallowed_tools.iter().flat_map(|list| split_entries(list));
     circumstances.denied.extend(skills::denied(flags.map(|(_, entry)| entry)));
+    circumstances.only = request.skills.clone();
     circumstances.is_conversation = request.desk.is_staffed();
     if !matches!(Provider::of(model), Provider::Anthropic) {
         // What is no provider of its own answers for every model.

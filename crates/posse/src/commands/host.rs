@@ -23,12 +23,14 @@ use posse_core::message::{Block, Message, Usage};
 use posse_runtime::ask::{Asks, Desk};
 use posse_runtime::launch::{Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news};
 use posse_runtime::run::Ended;
-use posse_runtime::session::SessionError;
+use posse_runtime::session::{Mirrored, SessionError};
 use posse_runtime::tool::TaskKind;
 use posse_runtime::world::World;
 use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use self::asks::Via;
 use self::incoming::{Incoming, Priority, UserLine};
 use self::initialize::Declared;
 use self::side::{Ending, Parts, Side};
@@ -61,21 +63,26 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         replays: args.host.replay_user_messages,
         notes: args.host.without_effect(),
     };
-    let may_ask = args.authority.permission_prompts == PermissionPrompts::Host
-        && args.authority.permission_prompt_tool.as_deref() == Some("stdio");
+    let prompt_tool = args.authority.permission_prompt_tool.clone();
+    let prompt_tool = prompt_tool.filter(|_| args.authority.permission_prompts == PermissionPrompts::Host);
+    let (sender, mirror) = unbounded_channel();
+    let sender = args.host.session_mirror.then_some(sender);
     let first = args.prompt.clone();
     let checkpoints = world.env.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING");
-    let request = LaunchRequest { checkpoints, ..request(args, world)? };
+    let request = LaunchRequest { checkpoints, mirror: sender, ..request(args, world)? };
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
         let input = BufReader::new(std::io::stdin());
         let (wire, ends) = Wire::open(input, std::io::stdout(), Arc::clone(&world.ids));
         wire::watch_output(ends.broken.clone());
-        let (desk, asks) = if may_ask { Desk::open() } else { (Desk::default(), Desk::open().1) };
+        let (desk, asks) =
+            if prompt_tool.is_some() { Desk::open() } else { (Desk::default(), Desk::open().1) };
         let host =
             HostSide { callbacks: Some(Arc::new(wire.clone())), servers: Some(Arc::new(wire.clone())) };
         let request = LaunchRequest { desk, host, ..request };
-        let beginning = Beginning { world, request, wire: wire.clone(), ends, asks, options, first };
+        let line = wire.clone();
+        let beginning =
+            Beginning { world, request, wire: line, ends, asks, options, first, prompt_tool, mirror };
         let outcome = beginning.go(terminal).await;
         wire.end();
         outcome
@@ -91,6 +98,8 @@ struct Beginning {
     asks: Asks,
     options: Options,
     first: Option<String>,
+    prompt_tool: Option<String>,
+    mirror: UnboundedReceiver<Mirrored>,
 }
 
 /// What came before the session could begin.
@@ -110,7 +119,7 @@ impl Beginning {
             _ = signals.next() => return Ok(Outcome::Interrupted),
         };
         let Some(mut early) = early? else { return Ok(Outcome::Fine) };
-        let Self { world, request, wire, ends, asks, options, first } = self;
+        let Self { world, request, wire, ends, asks, options, first, prompt_tool, mirror } = self;
         let written = async |ends: &mut Ends| {
             wire.end();
             // Nobody is left to be told that it was not written.
@@ -140,7 +149,12 @@ impl Beginning {
             lines.tell_speech_of_agents();
         }
         let replays = options.replays;
-        let side = Side::new(Parts { wire, ends, signals, asks, states, lines, declared, replays });
+        let via = match prompt_tool.as_deref() {
+            None | Some("stdio") => Via::Host(wire.clone()),
+            Some(tool) => Via::Tool(launched.reins().servers, tool.into()),
+        };
+        let parts = Parts { wire, ends, signals, asks, states, lines, declared, replays, via, mirror };
+        let side = Side::new(parts);
         let mut host = Host { world, request, launched, side, held: Vec::new(), gave_up: false };
         host.greet(id.as_deref(), options.notes);
         host.take_early(early.others, first);
@@ -428,6 +442,7 @@ impl Host {
         while let Ok(event) = self.launched.events.try_recv() {
             self.side.show(&event);
         }
+        self.side.say_mirrored();
         self.side.let_go().await;
         left.iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))?;
         self.side.wire.end();

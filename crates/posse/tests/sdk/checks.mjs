@@ -248,9 +248,11 @@ const checks = {
     },
     async interrupt() {
       await conversation({ allowedTools: ["Bash"] }, async (query, turn) => {
-        const slow = give({ tool: "Bash", input: { command: "sleep 60" } });
+        const slow = give({ tool: "Bash", input: { command: "touch began; sleep 60" } });
         const stop = async (message) => {
-          if (message.type === "assistant") await query.interrupt();
+          if (message.type !== "assistant") return;
+          while (!fs.existsSync("began")) await new Promise((resolve) => setTimeout(resolve, 10));
+          await query.interrupt();
         };
         assert.equal(result(await turn(slow, stop)).terminal_reason, "aborted_tools");
         assert.equal(result(await turn("still there")).result, "You said: still there");

@@ -260,6 +260,14 @@ async def cut():
     has(await refusal(resume_drops_turn=upto, **both), "Resume rejected by --resume-drops-turn:")
 
 
+async def stored():
+    store = sdk.InMemorySessionStore()
+    session = result(await ask("remember this", session_store=store)).session_id
+    messages = await sdk.get_session_messages_from_store(store, session, directory=CWD)
+    equal([message.type for message in messages], ["user", "assistant"])
+    equal(len(await echo("/messages", session_store=store, resume=session)), 3)
+
+
 async def refused():
     has(await refusal(resume="99999999-2222-4333-8444-555555555555"), "No conversation found with session ID")
 
@@ -494,16 +502,19 @@ async def model():
 
 
 async def interrupt():
-    slow = do({"tool": "Bash", "input": {"command": "sleep 60"}})
+    slow = do({"tool": "Bash", "input": {"command": "touch began; sleep 60"}})
     async with ClaudeSDKClient(options(allowed_tools=["Bash"])) as client:
         for prompt, reason in [(slow, "aborted_tools"), (do({"text": "a" * 300}, {}), "aborted_streaming")]:
             await client.query(prompt)
             messages = []
             async for message in client.receive_response():
                 messages.append(message)
-                if isinstance(message, AssistantMessage) or system([message], "init"):
-                    if reason == "aborted_streaming" or isinstance(message, AssistantMessage):
-                        await client.interrupt()
+                if reason == "aborted_streaming" and system([message], "init"):
+                    await client.interrupt()
+                if reason == "aborted_tools" and isinstance(message, AssistantMessage):
+                    while not os.path.exists("began"):
+                        await asyncio.sleep(0.01)
+                    await client.interrupt()
             end = result(messages)
             equal((end.subtype, end.terminal_reason), ("error_during_execution", reason))
         await client.interrupt()
@@ -565,6 +576,21 @@ async def tools_of_the_program():
         equal((status["name"], status["status"], len(status["tools"])), ("sums", "connected", 2))
         await client.reconnect_mcp_server("sums")
         equal(result(await turn(client, order)).result, "Result: 5")
+
+
+async def a_tool_that_decides():
+    asked = []
+
+    @sdk.tool("decide", "Decides", {"tool_name": str, "input": dict, "tool_use_id": str})
+    async def decide(args):
+        asked.append(args["tool_name"])
+        answer = {"behavior": "allow", "updatedInput": args["input"]}
+        return {"content": [{"type": "text", "text": json.dumps(answer)}]}
+
+    server = sdk.create_sdk_mcp_server("judge", tools=[decide])
+    more = {"mcp_servers": {"judge": server}, "permission_prompt_tool_name": "mcp__judge__decide"}
+    messages = await ask(do({"tool": "Write", "input": {"file_path": "decided.txt", "content": ""}}), **more)
+    equal((asked, os.path.exists("decided.txt"), result(messages).permission_denials), (["Write"], True, []))
 
 
 # Agents
@@ -685,11 +711,11 @@ async def rewound():
 
 GROUPS = {
     "queries": [a_plain_question, prompts, tools, limits, the_provider, failures],
-    "sessions": [resume, fork, named, listed, cut, refused],
+    "sessions": [resume, fork, named, listed, cut, stored, refused],
     "permissions": [allowed, changed, denied, interrupted, remembered, broken, questions],
     "hooks": [before_a_tool, after_a_tool, prompt_and_stop, failing],
     "control": [turns, mode, model, interrupt, context, unknown_servers, tasks],
-    "servers": [tools_of_the_program],
+    "servers": [tools_of_the_program, a_tool_that_decides],
     "agents": [in_the_foreground, in_the_background, their_transcripts],
     "shapes": [partial, structured, replayed, rewound],
 }

@@ -452,7 +452,7 @@ impl Member {
         let cwd = self.cx.cwd.get().display().to_string();
         let writer = EntryWriter::new(&common.session, &cwd, &common.branch, &common.entrypoint, last)
             .of_agent(&self.id);
-        let transcript = Transcript::open(stored, writer)?;
+        let transcript = Transcript::open(stored, writer)?.mirrored(common.mirror.clone());
         Ok((transcript, before.map(|history| history.messages).unwrap_or_default()))
     }
 

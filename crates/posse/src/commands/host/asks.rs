@@ -1,13 +1,60 @@
 //! Questions of the session, put to the host: whether a tool may be used, which of several answers it shall be.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::mcp::normalized;
 use posse_runtime::ask::{Answers, Ask, PermissionAnswer, PermissionAsk, QuestionAnswer, QuestionAsk};
+use posse_runtime::hooks::McpCaller;
+use posse_runtime::mcp::Servers;
 use serde_json::{Value, json};
 
 use super::states::States;
 use super::wire::{Kind, Wire};
 
+/// Longer than any person takes.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Who answers.
+#[derive(Clone)]
+pub(super) enum Via {
+    /// The host itself.
+    Host(Wire),
+    /// A tool of a server.
+    Tool(Option<Servers>, Arc<str>),
+}
+
+impl Via {
+    async fn ask(&self, request: Value) -> Result<Value, String> {
+        match self {
+            Self::Host(wire) => wire.request(Kind::Ask, request).await,
+            Self::Tool(servers, name) => {
+                let (servers, server, tool) = find(servers.as_ref(), name)
+                    .ok_or_else(|| format!("--permission-prompt-tool {name}: there is no such tool"))?;
+                let input = json!({
+                    "tool_name": request["tool_name"],
+                    "input": request["input"],
+                    "tool_use_id": request["tool_use_id"],
+                });
+                let said = servers.call(&server, &tool, input, PATIENCE).await?;
+                serde_json::from_str(&said).map_err(|error| format!("{name} answered no JSON: {error}"))
+            }
+        }
+    }
+}
+
+/// The server and the tool that a full name means.
+fn find<'s>(servers: Option<&'s Servers>, name: &str) -> Option<(&'s Servers, String, String)> {
+    let servers = servers?;
+    let rest = name.strip_prefix("mcp__")?;
+    servers.configured().iter().find_map(|one| {
+        let tool = rest.strip_prefix(&*normalized(&one.name))?.strip_prefix("__")?;
+        Some((servers, one.name.to_string(), tool.to_owned()))
+    })
+}
+
 /// Puts one question to the host and hands back the answer. If nobody wants it any more, the host is told.
-pub(super) async fn serve(wire: Wire, states: States, ask: Ask) {
+pub(super) async fn serve(via: Via, states: States, ask: Ask) {
     let _asking = states.asking();
     match ask {
         Ask::Permission(mut pending) => {
@@ -15,7 +62,7 @@ pub(super) async fn serve(wire: Wire, states: States, ask: Ask) {
             let answer = tokio::select! {
                 biased;
                 () = pending.withdrawn() => return,
-                answer = wire.request(Kind::Ask, request) => answer,
+                answer = via.ask(request) => answer,
             };
             pending.answer(verdict(answer));
         }
@@ -24,7 +71,7 @@ pub(super) async fn serve(wire: Wire, states: States, ask: Ask) {
             let answer = tokio::select! {
                 biased;
                 () = pending.withdrawn() => return,
-                answer = wire.request(Kind::Ask, request) => answer,
+                answer = via.ask(request) => answer,
             };
             pending.answer(chosen(answer));
         }

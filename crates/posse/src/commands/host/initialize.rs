@@ -36,9 +36,13 @@ pub(super) fn apply(body: &Map<String, Value>, request: &mut LaunchRequest) -> D
     }
     if let Some(agents) = body.get("agents").and_then(Value::as_object).filter(|agents| !agents.is_empty()) {
         let given = request.catalog.agents.as_deref();
-        let mut all = given.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(Map::new);
+        let given = given.and_then(|text| serde_json::from_str(text).ok());
+        let mut all: Map<String, Value> = given.unwrap_or_default();
         all.extend(agents.clone());
         request.catalog.agents = Some(Value::Object(all).to_string());
+    }
+    if let Some(skills) = body.get("skills").and_then(Value::as_array) {
+        request.skills = Some(skills.iter().filter_map(Value::as_str).map(str::to_owned).collect());
     }
     let servers = body.get("sdkMcpServers").and_then(Value::as_array).into_iter().flatten();
     for name in servers.filter_map(Value::as_str) {

@@ -10,11 +10,13 @@ use posse_runtime::ask::{Ask, Asks};
 use posse_runtime::launch::Reins;
 use posse_runtime::model::Thinking;
 use posse_runtime::run::{Ended, Event};
+use posse_runtime::session::Mirrored;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::asks;
+use super::asks::{self, Via};
 use super::control::{Answer, Handled, Refusal};
 use super::incoming::{Incoming, Priority, Request, UserLine};
 use super::initialize::Declared;
@@ -53,6 +55,10 @@ pub(super) struct Side {
     pub(super) cost_text: String,
     /// Lines that follow an answer.
     pub(super) after: Vec<Value>,
+    /// Who answers questions.
+    via: Via,
+    /// Lines of transcripts that the host is to have, too.
+    mirror: UnboundedReceiver<Mirrored>,
     /// Questions and requests under way.
     at_work: JoinSet<()>,
     requests: HashMap<String, AbortHandle>,
@@ -107,11 +113,13 @@ pub(super) struct Parts {
     pub(super) lines: Stream,
     pub(super) declared: Declared,
     pub(super) replays: bool,
+    pub(super) via: Via,
+    pub(super) mirror: UnboundedReceiver<Mirrored>,
 }
 
 impl Side {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { wire, ends, signals, asks, states, lines, declared, replays } = parts;
+        let Parts { wire, ends, signals, asks, states, lines, declared, replays, via, mirror } = parts;
         Self {
             first_model: lines.facts().model.clone(),
             wire,
@@ -122,6 +130,8 @@ impl Side {
             lines,
             declared,
             replays,
+            via,
+            mirror,
             queue: Queue::default(),
             wishes: Wishes::default(),
             closed: false,
@@ -197,7 +207,16 @@ impl Side {
 
     /// Puts a question of the session to the host.
     pub(super) fn ask(&mut self, ask: Ask) {
-        self.at_work.spawn(asks::serve(self.wire.clone(), self.states.clone(), ask));
+        self.at_work.spawn(asks::serve(self.via.clone(), self.states.clone(), ask));
+    }
+
+    /// Hands over the lines of transcripts, one by one: together they may be too long to be read.
+    pub(super) fn say_mirrored(&mut self) {
+        while let Ok(Mirrored { file, entries }) = self.mirror.try_recv() {
+            for entry in entries {
+                self.wire.say(json!({ "type": "transcript_mirror", "filePath": file, "entries": [entry] }));
+            }
+        }
     }
 
     /// Nothing is asked and nothing is done for the host any more.
@@ -299,6 +318,7 @@ impl Side {
 
     /// The result of a turn.
     pub(super) fn say_result(&mut self, mut line: Value) {
+        self.say_mirrored();
         line["queued_turn_count"] = json!(self.queue.len());
         if self.turn.is_human {
             line["origin"] = json!({ "kind": "human" });

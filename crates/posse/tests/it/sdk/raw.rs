@@ -191,14 +191,14 @@ fn without_a_greeting_it_works_as_well_and_without_a_word_nothing_happens() {
 fn what_comes_during_a_turn_waits_and_is_said_together() {
     let model = obedient();
     let env = world(&model);
-    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    let mut talk = Talk::start(&env, &["--permission-prompt-tool=stdio"]);
     let named = |text: &str, uuid: &str| {
         let mut line = user(text);
         line["uuid"] = json!(uuid);
         line
     };
-    talk.user(&orders(json!([{"tool": "Bash", "input": {"command": "sleep 60"}}])));
-    talk.until(|line| line["type"] == "assistant");
+    talk.user(&orders(json!([{"tool": "Bash", "input": {"command": "touch x"}}])));
+    talk.asked("can_use_tool");
     talk.send(&named("first", "u1"));
     talk.send(&named("second", "u2"));
     talk.send(&named("third", "u3"));
@@ -501,4 +501,47 @@ fn the_raw_events_of_a_broken_try_come_to_an_end() {
     assert_eq!(kinds.matches("message_start").count(), 2, "{kinds}");
     assert_eq!(kinds.matches("message_stop").count(), 2, "{kinds}");
     assert_eq!(kinds.matches("content_block_start").count(), kinds.matches("content_block_stop").count());
+}
+
+#[test]
+fn a_server_of_the_host_is_greeted_asked_and_heard() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--allowedTools", "mcp__sums__add"]);
+    talk.request("r", json!({"subtype": "initialize", "sdkMcpServers": ["sums"]}));
+    let tool = json!({"name": "add", "description": "Adds", "inputSchema": {"type": "object"}});
+    for (method, result) in [
+        (
+            "initialize",
+            json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {"listChanged": true}},
+                "serverInfo": {"name": "sums", "version": "1"},
+            }),
+        ),
+        ("notifications/initialized", json!({})),
+        ("tools/list", json!({"tools": [tool]})),
+    ] {
+        let asked = talk.asked("mcp_message");
+        let message = &asked["request"]["message"];
+        assert_eq!((&asked["request"]["server_name"], &message["method"]), (&json!("sums"), &json!(method)));
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        talk.answer(&asked["request_id"], json!({"mcp_response": answer}));
+    }
+    assert_eq!(talk.reply("r")["subtype"], "success");
+    talk.user(&orders(json!([{"tool": "mcp__sums__add", "input": {"a": 1}}])));
+    let asked = talk.asked("mcp_message");
+    let params = &asked["request"]["message"]["params"];
+    assert_eq!((&params["name"], &params["arguments"]), (&json!("add"), &json!({"a": 1})));
+    // The host refuses; the model hears of it.
+    let envelope = json!({"subtype": "error", "request_id": asked["request_id"], "error": "out of order"});
+    talk.send(&json!({"type": "control_response", "response": envelope}));
+    let end = talk.result();
+    assert!(end["result"].as_str().unwrap().contains("out of order"), "{end}");
+    // It says unasked that its list has changed, and is asked for it.
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    talk.request("n", json!({"subtype": "mcp_message", "server_name": "sums", "message": changed}));
+    let asked = talk.asked("mcp_message");
+    assert_eq!(asked["request"]["message"]["method"], "tools/list");
+    assert_eq!(talk.finish().0, Some(0));
 }

@@ -16,6 +16,7 @@ fn what_a_host_brings_along_is_launched_with() {
         "jsonSchema": { "type": "object" },
         "agents": { "helper": { "description": "d", "prompt": "p" } },
         "sdkMcpServers": ["sums"],
+        "skills": ["tidy"],
         "perTaskStopAffordance": true,
         "forwardSubagentText": true,
         "hooks": {
@@ -30,6 +31,7 @@ fn what_a_host_brings_along_is_launched_with() {
     assert_eq!(request.append_system_prompt.as_deref(), Some("three"));
     assert_eq!(request.json_schema, Some(json!({ "type": "object" })));
     assert!(request.catalog.agents.unwrap().contains("helper"));
+    assert_eq!(request.skills, Some(vec!["tidy".to_owned()]));
     assert!(request.mcp_configs[0].contains(r#""type":"sdk""#));
     assert!(declared.stops_tasks_itself && declared.hears_agents && declared.has_hooks);
     assert_eq!(request.callbacks.len(), 2);
