@@ -284,6 +284,8 @@ pub enum Outcome {
     Blocked(String),
     /// A hook ended the turn.
     Stopped(String),
+    /// A hook put a call off: whoever started the session decides about it later.
+    Deferred(ToolCall),
     /// The model could not be reached, or refused.
     Failed(Failure),
 }

@@ -97,6 +97,9 @@ impl Ending {
             Outcome::Stalled(time) => Self::Failed(Cause::Stalled(*time)),
             Outcome::Blocked(why) => Self::Failed(Cause::Blocked(why.clone())),
             Outcome::Stopped(why) => Self::Stopped(Stopper::Hook(why.clone())),
+            Outcome::Deferred(call) => {
+                Self::Stopped(Stopper::Hook(format!("the call of {} was put off", call.name)))
+            }
             Outcome::Failed(failure) if has_text && !background && leaves_work(failure) => {
                 Self::Partial(Limit::Api(failure.message.clone()))
             }

@@ -156,7 +156,8 @@ impl Guard {
             Some((HookVerdict::Ask, _)) => Ok(Some(HookSays::Ask)),
             Some((HookVerdict::Defer, why)) => {
                 let why = why.unwrap_or_else(|| "a hook put the call off".into());
-                case.found.stop = Some(Outcome::Stopped(why.clone()));
+                let call = ToolCall { input: case.input.clone(), ..case.call.clone() };
+                case.found.stop = Some(Outcome::Deferred(call));
                 Err(by_hook(why))
             }
             // Blocked above.

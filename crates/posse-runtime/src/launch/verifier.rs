@@ -82,7 +82,8 @@ impl Checker {
             | Outcome::Exhausted { .. }
             | Outcome::Stalled(_)
             | Outcome::Blocked(_)
-            | Outcome::Stopped(_) => Err("no answer".into()),
+            | Outcome::Stopped(_)
+            | Outcome::Deferred(_) => Err("no answer".into()),
         }
     }
 

@@ -90,7 +90,9 @@ impl EntryWriter {
     fn ended(&self, outcome: &Outcome, world: &World) -> Option<Value> {
         let status = match outcome {
             Outcome::Answer { .. } => return None,
-            Outcome::Cancelled { .. } | Outcome::Stopped(_) | Outcome::Blocked(_) => "killed",
+            Outcome::Cancelled { .. } | Outcome::Stopped(_) | Outcome::Deferred(_) | Outcome::Blocked(_) => {
+                "killed"
+            }
             Outcome::OutOfTurns(_)
             | Outcome::OutOfTries(_)
             | Outcome::OutOfBudget(_)

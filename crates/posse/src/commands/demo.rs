@@ -197,7 +197,8 @@ fn epilogue(ended: &Ended, world: &World, style: Style, terminal: &mut Terminal)
         | TurnOutcome::Exhausted { .. }
         | TurnOutcome::Stalled(_)
         | TurnOutcome::Blocked(_)
-        | TurnOutcome::Stopped(_) => {
+        | TurnOutcome::Stopped(_)
+        | TurnOutcome::Deferred(_) => {
             return Err(Failure::new("the demo ended before its time; this is a bug in posse").into());
         }
     }

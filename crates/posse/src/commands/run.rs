@@ -414,6 +414,10 @@ async fn as_text(
             writeln!(terminal.err, "posse: {why}")?;
             Ok(Outcome::Fine)
         }
+        TurnOutcome::Deferred(call) => {
+            writeln!(terminal.err, "posse: a hook put {} off", call.name)?;
+            Ok(Outcome::Fine)
+        }
         TurnOutcome::Stopped(why) => {
             writeln!(terminal.err, "posse: stopped by a hook: {why}")?;
             Ok(Outcome::Fine)
@@ -433,7 +437,8 @@ pub(super) fn failure_of(outcome: &TurnOutcome) -> Option<Failure> {
         TurnOutcome::Answer { .. }
         | TurnOutcome::Cancelled { .. }
         | TurnOutcome::Blocked(_)
-        | TurnOutcome::Stopped(_) => None,
+        | TurnOutcome::Stopped(_)
+        | TurnOutcome::Deferred(_) => None,
         TurnOutcome::OutOfTurns(limit) => {
             Some(Failure::new(format!("Reached maximum number of turns ({limit})")))
         }

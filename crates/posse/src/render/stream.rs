@@ -295,10 +295,13 @@ impl Stream {
                 }
                 vec![self.system("permission_denied", line)]
             }
-            What::Fact(Fact::Compacted { trigger, before, .. }) => vec![self.system(
+            What::Fact(Fact::Compacted { trigger, before, .. }) => vec![
+                self.system("status", json!({ "status": null, "compact_result": "success" })),
+                self.system(
                 "compact_boundary",
                 json!({ "compact_metadata": { "trigger": trigger_word(*trigger), "pre_tokens": before } }),
-            )],
+            ),
+            ],
             What::Delta(Delta::Retry { attempt, of, delay, failure }) => vec![self.system(
                 "api_retry",
                 json!({
@@ -471,6 +474,11 @@ impl Stream {
             }
             Outcome::Cancelled { .. } => line["errors"] = json!(["Request was aborted."]),
             Outcome::Blocked(why) => line["result"] = json!(why),
+            Outcome::Deferred(call) => {
+                line["result"] = json!("");
+                line["stop_reason"] = json!("tool_deferred");
+                line["deferred_tool_use"] = json!({ "id": call.id, "name": call.name, "input": call.input });
+            }
             Outcome::Stopped(why) => {
                 line["result"] = json!("");
                 line["stop_hook_reason"] = json!(why);
@@ -520,6 +528,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, bool, &'static str) {
         Outcome::Stalled(_) => ("error_during_execution", true, "stalled"),
         Outcome::Blocked(_) => ("success", false, "blocked_by_hook"),
         Outcome::Stopped(_) => ("success", false, "hook_stopped"),
+        Outcome::Deferred(_) => ("success", false, "tool_deferred"),
         Outcome::Cancelled { in_tools: true } => ("error_during_execution", true, "aborted_tools"),
         Outcome::Cancelled { in_tools: false } => ("error_during_execution", true, "aborted_streaming"),
     }

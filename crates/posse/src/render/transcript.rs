@@ -132,6 +132,9 @@ impl Transcript {
                 | Outcome::Exhausted { .. }
                 | Outcome::Stalled(_)
                 | Outcome::Failed(_) => self.end_text(),
+                Outcome::Deferred(call) => {
+                    self.line(&self.style.hint(&plain(&format!("a hook put {} off", call.name))))
+                }
                 Outcome::Blocked(why) | Outcome::Stopped(why) => {
                     self.line(&self.style.hint(&plain(&format!("stopped by a hook: {why}"))))
                 }

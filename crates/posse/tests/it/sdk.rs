@@ -143,7 +143,7 @@ groups! { python:
     queries => ["a plain question", "prompts", "tools", "limits", "the provider", "failures"];
     sessions => ["resume", "fork", "named", "listed", "cut", "stored", "refused"];
     permissions => ["allowed", "changed", "denied", "interrupted", "remembered", "broken", "questions"];
-    hooks => ["before a tool", "after a tool", "prompt and stop", "failing"];
+    hooks => ["before a tool", "after a tool", "put off", "prompt and stop", "failing"];
     control => ["turns", "mode", "model", "interrupt", "context", "unknown servers", "tasks"];
     servers => ["tools of the program", "a tool that decides"];
     agents => ["in the foreground", "in the background", "their transcripts"];

@@ -421,6 +421,16 @@ async def after_a_tool():
     equal((end.terminal_reason, end.is_error), ("hook_stopped", False))
 
 
+async def put_off():
+    defer = {"hookEventName": "PreToolUse", "permissionDecision": "defer"}
+    hooks = {"PreToolUse": [HookMatcher(hooks=[says([], hookSpecificOutput=defer)])]}
+    end = result(await with_hooks(do(TOUCH), hooks, allowed_tools=["Bash"]))
+    equal((end.terminal_reason, end.stop_reason, end.is_error), ("tool_deferred", "tool_deferred", False))
+    put_off = end.deferred_tool_use
+    equal((put_off.id, put_off.name, put_off.input), ("toolu_0", "Bash", TOUCH["input"]))
+    assert not os.path.exists("hooked")
+
+
 async def prompt_and_stop():
     seen = []
     block = {"UserPromptSubmit": [HookMatcher(hooks=[says(seen, decision="block", reason="not that")])]}
@@ -713,7 +723,7 @@ GROUPS = {
     "queries": [a_plain_question, prompts, tools, limits, the_provider, failures],
     "sessions": [resume, fork, named, listed, cut, stored, refused],
     "permissions": [allowed, changed, denied, interrupted, remembered, broken, questions],
-    "hooks": [before_a_tool, after_a_tool, prompt_and_stop, failing],
+    "hooks": [before_a_tool, after_a_tool, put_off, prompt_and_stop, failing],
     "control": [turns, mode, model, interrupt, context, unknown_servers, tasks],
     "servers": [tools_of_the_program, a_tool_that_decides],
     "agents": [in_the_foreground, in_the_background, their_transcripts],

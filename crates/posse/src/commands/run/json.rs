@@ -30,7 +30,10 @@ pub(super) async fn run(
     told.open()?;
     let ended = if stream { told.turn_by_turn(message).await? } else { told.at_once(message).await? };
     Ok(match ended.outcome {
-        TurnOutcome::Answer { .. } | TurnOutcome::Blocked(_) | TurnOutcome::Stopped(_) => Outcome::Fine,
+        TurnOutcome::Answer { .. }
+        | TurnOutcome::Blocked(_)
+        | TurnOutcome::Stopped(_)
+        | TurnOutcome::Deferred(_) => Outcome::Fine,
         TurnOutcome::Cancelled { .. } => Outcome::Interrupted,
         TurnOutcome::OutOfTurns(_)
         | TurnOutcome::OutOfTries(_)

@@ -545,3 +545,40 @@ fn a_server_of_the_host_is_greeted_asked_and_heard() {
     assert_eq!(asked["request"]["message"]["method"], "tools/list");
     assert_eq!(talk.finish().0, Some(0));
 }
+
+#[test]
+fn a_conversation_is_summarised_by_hand() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &[]);
+    talk.user("a long story");
+    talk.result();
+    talk.user("/compact");
+    let end = talk.result();
+    assert_eq!((&end["num_turns"], &end["is_error"]), (&json!(0), &json!(false)), "{end}");
+    let (_, lines, _) = talk.finish();
+    let from = lines.iter().position(|line| line["status"] == "compacting").unwrap();
+    assert_eq!(lines[from + 1]["compact_result"], "success");
+    assert_eq!(lines[from + 2]["subtype"], "compact_boundary");
+    assert_eq!(lines[from + 2]["compact_metadata"]["trigger"], "manual");
+}
+
+#[test]
+fn a_second_greeting_replaces_the_hooks_of_the_first() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &[]);
+    for id in ["one", "two"] {
+        let hooks = json!({"UserPromptSubmit": [{"matcher": null, "hookCallbackIds": [id]}]});
+        talk.request(id, json!({"subtype": "initialize", "hooks": hooks}));
+        assert_eq!(talk.reply(id)["response"]["hooks_applied"], true);
+    }
+    talk.user("hello");
+    let asked = talk.asked("hook_callback");
+    assert_eq!(asked["request"]["callback_id"], "two");
+    assert_eq!(asked["request"]["input"]["prompt"], "hello");
+    talk.answer(&asked["request_id"], json!({}));
+    assert_eq!(talk.result()["result"], "You said: hello");
+    let asked = talk.seen.iter().filter(|line| line["request"]["subtype"] == "hook_callback").count();
+    assert_eq!(asked, 1);
+}
