@@ -471,14 +471,20 @@ fn every_flag_of_the_sdks_is_taken_in_both_spellings() {
 fn a_line_never_grows_too_long_to_be_read() {
     let model = obedient();
     let env = world(&model);
-    env.write("project/long.txt", "x".repeat(1_500_000));
-    let mut talk = Talk::start(&env, &["--permission-mode=acceptEdits"]);
+    let mut talk = Talk::start(&env, &["--replay-user-messages"]);
+    let mut line = user("");
     let long = "y".repeat(1_200_000);
-    talk.user(&orders(json!([{"tool": "Write", "input": {"file_path": "made.txt", "content": long}}])));
+    line["message"]["content"] = json!([{"type": "text", "text": long}, {"type": "text", "text": "hello"}]);
+    talk.send(&line);
     let (code, lines, _) = talk.finish();
     assert_eq!(code, Some(0));
     assert!(lines.iter().all(|line| line.to_string().len() < 1024 * 1024), "{}", kinds(&lines));
-    assert_eq!(env.read("project/made.txt").len(), 1_200_000);
+    let again = lines.iter().find(|line| line["isReplay"] == true).unwrap();
+    assert!(
+        again.to_string().contains("bytes left out") && again["message"]["content"][1]["text"] == "hello"
+    );
+    // What the model reads is whole.
+    assert!(model.requests()[0].bytes.len() > 1_200_000);
 }
 
 #[test]
