@@ -67,6 +67,7 @@ rules! {
     NotAFile "not-a-file" Warning "A name ending in .md is not a regular file (FIFO, socket, device); it is left alone.";
     BrokenLink "broken-link" Warning "A symbolic link leads nowhere, or to itself.";
     LinkCircle "link-circle" Note "A symbolic link leads to a folder that is read already.";
+    LinkLeadsOut "link-leads-out" Error "A symbolic link leads out of the project or plugin it lies in; it is not read.";
     FileTooLarge "file-too-large" Error "The file exceeds the size limit and is not read.";
     BinaryFile "binary-file" Error "The file holds NUL bytes: it is not text.";
     InvalidUtf8 "invalid-utf8" Warning "Bytes that are not UTF-8 were replaced by U+FFFD.";

@@ -143,7 +143,7 @@ impl Catalog {
         findings.definitions.extend(builtin::agents(switches.builtins));
         let mut loaded = plugins::LoadedPlugins::default();
         if !switches.safe {
-            findings_of_folders(&layout, &settings, switches, &mut findings);
+            findings_of_folders(&layout, &trust, &settings, switches, &mut findings);
             if !switches.bare {
                 loaded = plugins::load(&layout, world, options, &settings, &mut findings);
                 settings::agents(&files, &settings, &mut findings);
@@ -269,7 +269,7 @@ impl Catalog {
                 let plugin = plugins::load_one(&path, &catalog.layout, &catalog.settings, &mut findings);
                 catalog.plugins.extend(plugin);
             } else {
-                agents::scan(&path, Origin::Project, Standing::Folder(0), &mut findings);
+                agents::scan(&path, (Origin::Project, Standing::Folder(0)), None, &mut findings);
             }
         }
         catalog.registry = Registry::build(findings);
@@ -313,7 +313,13 @@ fn forbid_sideloading(settings: &Settings, options: &CatalogOptions) -> Result<(
 }
 
 /// The agents folders of user, project and administrator.
-fn findings_of_folders(layout: &Layout, settings: &Settings, switches: Switches, findings: &mut Findings) {
+fn findings_of_folders(
+    layout: &Layout,
+    trust: &Trust,
+    settings: &Settings,
+    switches: Switches,
+    findings: &mut Findings,
+) {
     for folder in &layout.agent_folders {
         let managed = folder.origin == Origin::Managed;
         if switches.bare && !managed {
@@ -329,7 +335,9 @@ fn findings_of_folders(layout: &Layout, settings: &Settings, switches: Switches,
             }
             continue;
         }
-        agents::scan(&folder.path, folder.origin, folder.standing, findings);
+        // People share agents by links. What nobody vouches for must not reach for files outside of it with them.
+        let fence = layout.fence(folder).filter(|_| !trust.trusted);
+        agents::scan(&folder.path, (folder.origin, folder.standing), fence.as_ref(), findings);
     }
 }
 

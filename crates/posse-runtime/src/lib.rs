@@ -8,6 +8,7 @@ pub mod authority;
 pub mod catalog;
 pub mod context;
 pub mod doctor;
+mod fence;
 pub mod hooks;
 pub mod launch;
 pub mod mcp;

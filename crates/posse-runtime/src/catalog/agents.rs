@@ -9,10 +9,16 @@ use posse_core::origin::{Origin, Source, Standing};
 use posse_core::registry::{Failed, Findings};
 
 use super::{file_problem, parallel, read, record, walk};
+use crate::fence::Fence;
 
 /// Reads all agents below a folder.
-pub(super) fn scan(root: &Path, origin: Origin, standing: Standing, findings: &mut Findings) {
-    let found = walk::files(root, walk::is_markdown);
+pub(super) fn scan(
+    root: &Path,
+    (origin, standing): (Origin, Standing),
+    fence: Option<&Fence>,
+    findings: &mut Findings,
+) {
+    let found = walk::files(root, walk::is_markdown, fence);
     findings.diagnostics.extend(found.diagnostics);
     let shared: Arc<Path> = root.into();
     let source_of = |path: &PathBuf| Source {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use posse_core::origin::{Origin, Standing};
 
 use super::CatalogOptions;
+use crate::fence::Fence;
 use crate::world::{Env, World};
 
 /// A folder of agents and its rank.
@@ -68,6 +69,19 @@ impl Layout {
         }
         add(self.managed.join(".claude/agents"), Origin::Managed, Standing::Folder(0));
         folders
+    }
+
+    /// What links in a folder of the project, and beside it, must not lead out of: the repository and the working
+    /// directories. The folders of users and administrators have no fence: links there are their own.
+    pub(crate) fn fence(&self, folder: &AgentFolder) -> Option<Fence> {
+        if folder.origin != Origin::Project {
+            return None;
+        }
+        let owner = |folder: &AgentFolder| folder.path.ancestors().nth(2).map(Path::to_owned);
+        let is_added = |folder: &&AgentFolder| matches!(folder.standing, Standing::AddedDir(_));
+        let added = self.agent_folders.iter().filter(is_added).filter_map(owner);
+        let own = self.repository.clone().into_iter().chain([self.cwd.clone()]).chain(owner(folder));
+        Some(Fence::around("the project", own.chain(added)))
     }
 
     /// From the working directory up to the repository's top; without a repository, up to the root.

@@ -14,6 +14,7 @@ use posse_core::registry::Findings;
 use posse_core::settings::{Layer, Settings};
 
 use super::{Catalog, CatalogOptions, Layout, agents, file_problem, parallel, record, settings, walk};
+use crate::fence::Fence;
 use crate::plugins::{self, CommandPlace, PartFile, Parts, Pin, Record, Store};
 use crate::world::World;
 
@@ -500,7 +501,8 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn scan(&self, root: &Path, folders_count: bool, findings: &mut Findings) {
-        let found = walk::files(root, walk::is_markdown_any_case);
+        let fence = Fence::of_plugin(self.folder);
+        let found = walk::files(root, walk::is_markdown_any_case, Some(&fence));
         findings.diagnostics.extend(found.diagnostics);
         let shared: Arc<Path> = self.folder.into();
         let read = parallel::map(&found.files, |path| {
@@ -587,7 +589,7 @@ fn fault(plugin: &str, one: &Diagnostic) -> PluginFault {
 fn kind_of(one: &Diagnostic) -> &'static str {
     let is_manifest = one.file.file_name().is_some_and(|name| name == "plugin.json");
     match one.rule {
-        Rule::PluginPath => "path-not-found",
+        Rule::PluginPath | Rule::LinkLeadsOut => "path-not-found",
         Rule::InvalidHook | Rule::UnknownHookEvent => "hook-load-failed",
         Rule::OldManifest if !is_manifest => "hook-load-failed",
         Rule::InvalidMcpServer => "mcp-config-invalid",

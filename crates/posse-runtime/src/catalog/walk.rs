@@ -12,6 +12,7 @@ use std::sync::Arc;
 use posse_core::diagnostic::{Diagnostic, Problem, Rule};
 
 use super::{file_problem, parallel, read};
+use crate::fence::Fence;
 
 /// Deeper than anybody sorts agents, and far from what the system's path length allows.
 const MAX_DEPTH: usize = 64;
@@ -38,9 +39,14 @@ pub(super) fn is_markdown_any_case(name: &str) -> bool {
     name.ends_with(".md") || name.ends_with(".MD")
 }
 
-/// Finds the files below `root`, or `root` itself if it is a file. A folder that does not exist holds nothing.
-pub(crate) fn files(root: &Path, wanted: Wanted) -> Found {
+/// Finds the files below `root`, or `root` itself if it is a file. A folder that does not exist holds nothing. Links that
+/// lead out of the fence, where there is one, are not followed.
+pub(crate) fn files(root: &Path, wanted: Wanted, fence: Option<&Fence>) -> Found {
     let mut found = Found::default();
+    if let Some(objection) = fence.and_then(|fence| fence.objection(root)) {
+        found.diagnostics.push(objection);
+        return found;
+    }
     let metadata = match fs::metadata(root) {
         Ok(metadata) => metadata,
         Err(error) => {
@@ -77,7 +83,7 @@ pub(crate) fn files(root: &Path, wanted: Wanted) -> Found {
             break;
         }
         let mut below = Vec::new();
-        for listing in parallel::map(&level, |(folder, device)| list(folder, *device, wanted)) {
+        for listing in parallel::map(&level, |(folder, device)| list(folder, *device, wanted, fence)) {
             found.diagnostics.extend(listing.diagnostics);
             // The first path to a file or folder counts; `list` sorts, so it is always the same one.
             let new_file = |(id, path): (Id, PathBuf)| files_seen.insert(id).then_some(path);
@@ -124,13 +130,14 @@ struct Listing {
     diagnostics: Vec<Diagnostic>,
 }
 
-fn list(folder: &Path, device: u64, wanted: Wanted) -> Listing {
+fn list(folder: &Path, device: u64, wanted: Wanted, fence: Option<&Fence>) -> Listing {
     let mut listing = Listing::default();
     let mut report = Found::default();
     match fs::read_dir(folder) {
         Ok(entries) => {
             for entry in entries {
                 match entry {
+                    Ok(entry) if is_fenced_off(&entry, wanted, fence, &mut report) => {}
                     Ok(entry) => sort_in(&entry, device, wanted, &mut listing, &mut report),
                     Err(error) => report.pass_over(
                         folder,
@@ -149,6 +156,18 @@ fn list(folder: &Path, device: u64, wanted: Wanted) -> Listing {
     listing.folders.sort_by(|a, b| (a.is_link, &a.path).cmp(&(b.is_link, &b.path)));
     listing.diagnostics = report.diagnostics;
     listing
+}
+
+/// Whether an entry is a link that must not be followed. What would not be read anyway is not worth a word.
+fn is_fenced_off(entry: &DirEntry, wanted: Wanted, fence: Option<&Fence>, report: &mut Found) -> bool {
+    let Some(fence) = fence.filter(|_| entry.file_type().is_ok_and(|kind| kind.is_symlink())) else {
+        return false;
+    };
+    let Some(objection) = fence.objection(&entry.path()) else { return false };
+    if entry.file_name().to_str().is_some_and(wanted) || entry.path().is_dir() {
+        report.diagnostics.push(objection);
+    }
+    true
 }
 
 /// Regular files and folders are known from the listing itself; only links cost a look of their own.

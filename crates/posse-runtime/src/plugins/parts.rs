@@ -17,6 +17,7 @@ use posse_core::plugin::{
 };
 
 use super::digest::{Tree, hex, mark};
+use crate::fence::Fence;
 
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 const OLD_MANIFEST: &str = "plugin.json";
@@ -141,10 +142,18 @@ impl Parts {
         None
     }
 
+    /// Whether a file that has its usual name lies inside; if a link leads out, that is said.
+    fn is_inside(&self, path: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool {
+        let objection = Fence::of_plugin(&self.root).objection(path);
+        let is_inside = objection.is_none();
+        diagnostics.extend(objection);
+        is_inside
+    }
+
     fn read_hooks(&mut self, diagnostics: &mut Vec<Diagnostic>) {
         let default = self.root.join("hooks/hooks.json");
         let mut files: Vec<PathBuf> = Vec::new();
-        if default.exists() {
+        if default.exists() && self.is_inside(&default, diagnostics) {
             files.push(default);
         }
         for at in &self.manifest.hooks.clone() {
@@ -178,7 +187,7 @@ impl Parts {
     fn read_servers(&mut self, diagnostics: &mut Vec<Diagnostic>) {
         let default = self.root.join(".mcp.json");
         let mut found: Vec<(Node, Arc<Path>, String)> = Vec::new();
-        if default.exists() {
+        if default.exists() && self.is_inside(&default, diagnostics) {
             found.extend(tree(&default, diagnostics));
         }
         for at in &self.manifest.mcp_servers.clone() {

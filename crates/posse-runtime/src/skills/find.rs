@@ -9,6 +9,7 @@ use posse_core::origin::{Origin, Source, Standing};
 use posse_core::skill::{self, Kind, Naming, SkillFindings, SkillRegistry};
 
 use crate::catalog::{Catalog, CatalogOptions, Plugin, walk};
+use crate::fence::Fence;
 use crate::plugins::CommandPlace;
 use crate::read;
 use crate::world::World;
@@ -55,6 +56,8 @@ struct Home {
     path: PathBuf,
     origin: Origin,
     standing: Standing,
+    /// What links must not lead out of.
+    fence: Option<Fence>,
 }
 
 /// Everywhere skills are looked for.
@@ -100,7 +103,8 @@ impl Places {
             if bare && !is_managed {
                 continue;
             }
-            let home = Home { path, origin: folder.origin, standing: folder.standing };
+            let fence = catalog.layout.fence(folder);
+            let home = Home { path, origin: folder.origin, standing: folder.standing, fence };
             if only_plugins && !is_managed {
                 places.pass_over(&home, catalog);
             } else {
@@ -159,18 +163,26 @@ impl Places {
         let mut found = Vec::new();
         for home in &self.homes {
             let place = Place { home, plugin: None };
-            place.skills(&home.path.join("skills"), &mut found);
+            place.skills(&home.path.join("skills"), &mut found, problems);
             place.commands(&home.path.join("commands"), &mut found, problems);
         }
         for plugin in &self.plugins {
-            let home =
-                Home { path: plugin.root.clone(), origin: Origin::Plugin, standing: Standing::Folder(0) };
+            let home = Home {
+                path: plugin.root.clone(),
+                origin: Origin::Plugin,
+                standing: Standing::Folder(0),
+                fence: Some(Fence::of_plugin(&plugin.root)),
+            };
             let place = Place { home: &home, plugin: Some(&plugin.name) };
-            plugin.skills.iter().for_each(|folder| place.skills(folder, &mut found));
+            plugin.skills.iter().for_each(|folder| place.skills(folder, &mut found, problems));
             for command in &plugin.commands {
                 match command {
                     CommandPlace::Folder(folder) => place.commands(folder, &mut found, problems),
-                    CommandPlace::File { path, name } => found.push(place.command(path, name.as_deref())),
+                    CommandPlace::File { path, name } => {
+                        if !place.is_fenced_off(path, problems) {
+                            found.push(place.command(path, name.as_deref()));
+                        }
+                    }
                     CommandPlace::Here { name, text, description } => {
                         found.push(place.written(&plugin.root, name, text, description.as_deref()));
                     }
@@ -197,10 +209,24 @@ impl Place<'_> {
         }
     }
 
+    /// Whether a path leads to where it must not; that is said.
+    fn is_fenced_off(&self, path: &Path, problems: &mut Vec<Diagnostic>) -> bool {
+        let objection = self.home.fence.as_ref().and_then(|fence| fence.objection(path));
+        let is_off = objection.is_some();
+        problems.extend(objection);
+        is_off
+    }
+
     /// The skills right below a folder, or the folder itself if it is one.
-    fn skills(&self, folder: &Path, found: &mut Vec<Candidate>) {
+    fn skills(&self, folder: &Path, found: &mut Vec<Candidate>, problems: &mut Vec<Diagnostic>) {
+        if self.is_fenced_off(folder, problems) {
+            return;
+        }
         let own = folder.join(SKILL_FILE);
         if own.is_file() {
+            if self.is_fenced_off(&own, problems) {
+                return;
+            }
             found.extend(self.skill(folder, own, folder));
             return;
         }
@@ -210,7 +236,7 @@ impl Place<'_> {
         for below in folders {
             let file = below.join(SKILL_FILE);
             // A link that leads nowhere is somebody's skill all the same; reading it says what is wrong.
-            if file.symlink_metadata().is_ok() {
+            if file.symlink_metadata().is_ok() && !self.is_fenced_off(&file, problems) {
                 found.extend(self.skill(&below, file, folder));
             }
         }
@@ -248,7 +274,7 @@ impl Place<'_> {
     }
 
     fn commands(&self, folder: &Path, found: &mut Vec<Candidate>, problems: &mut Vec<Diagnostic>) {
-        let walked = walk::files(folder, walk::is_markdown);
+        let walked = walk::files(folder, walk::is_markdown, self.home.fence.as_ref());
         problems.extend(walked.diagnostics);
         for file in walked.files {
             let below = file.strip_prefix(folder).ok().and_then(Path::parent);

@@ -38,7 +38,7 @@ fn everything_is_found_and_bad_files_cost_only_themselves() {
     write(&root.join("commands/x/y.md"), "Y.");
     write(&root.join("commands/readme.txt"), "no");
     write(&root.join("more/one.md"), "One.");
-    std::os::unix::fs::symlink("no-such-thing", root.join("skills/d")).expect("a link");
+    link("no-such-thing", &root.join("skills/d"));
     std::fs::create_dir_all(root.join("skills/e")).expect("a folder");
     std::os::unix::fs::symlink("no-such-thing", root.join("skills/e/SKILL.md")).expect("a link");
     let places = Places::with_plugins(vec![plugin(root)]);
@@ -114,4 +114,69 @@ async fn without_a_judge_nothing_is_run_and_nothing_is_read() {
         "{loaded:?}"
     );
     assert!(!root.join("made").exists());
+}
+
+fn link(target: impl AsRef<Path>, at: &Path) {
+    std::fs::create_dir_all(at.parent().expect("a folder")).expect("folders");
+    std::os::unix::fs::symlink(target, at).expect("a link");
+}
+
+fn left_out(registry: &SkillRegistry, root: &Path) -> Vec<String> {
+    let found = registry.diagnostics.iter().filter(|one| one.rule.info().id == "link-leads-out");
+    found.map(|one| one.file.strip_prefix(root).expect("below").display().to_string()).collect()
+}
+
+#[test]
+fn a_plugins_link_that_leads_out_of_it_is_not_read_and_is_said() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let top = temp.path();
+    let root = &top.join("kit");
+    write(&top.join("id_rsa"), "KEY");
+    write(&top.join("out/e/SKILL.md"), "---\nallowed-tools: Bash\n---\nE.");
+    write(&root.join("shared/near/SKILL.md"), "Near.");
+    link(top.join("id_rsa"), &root.join("commands/key.md"));
+    link(top.join("out"), &root.join("commands/folder"));
+    link(top.join("out/e"), &root.join("skills/e"));
+    link(top.join("id_rsa"), &root.join("skills/f/SKILL.md"));
+    link(top.join("out/e"), &root.join("single"));
+    link(top.join("id_rsa"), &root.join("more/one.md"));
+    link("../shared/near", &root.join("skills/near"));
+    let registry = Places::with_plugins(vec![plugin(root)]).read();
+    assert_eq!(names(&registry), ["kit:near"]);
+    assert_eq!(
+        left_out(&registry, root),
+        [
+            "skills/e/SKILL.md",
+            "skills/f/SKILL.md",
+            "single",
+            "commands/folder",
+            "commands/key.md",
+            "more/one.md"
+        ]
+    );
+}
+
+#[test]
+fn a_projects_link_leads_no_further_than_its_repository_and_the_users_own_leads_anywhere() {
+    let env = posse_testkit::TestEnv::new();
+    env.write("secret", "KEY");
+    env.write("shared/s/SKILL.md", "S.");
+    env.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    env.write("project/docs/inside.md", "Inside.");
+    env.write("project/.claude/commands/own.md", "Own.");
+    env.write("added/.claude/commands/more.md", "More.");
+    link(env.path("secret"), &env.path("project/.claude/commands/lnk.md"));
+    link("../../docs/inside.md", &env.path("project/.claude/commands/inside.md"));
+    link(env.path("shared/s"), &env.path("project/.claude/skills/s"));
+    link(env.path("added/.claude/commands/more.md"), &env.path("project/.claude/commands/added.md"));
+    link(env.path("shared"), &env.path("home/.claude/skills"));
+    let world =
+        World { env: crate::world::Env::new(env.vars()), cwd: env.cwd().to_owned(), ..World::default() };
+    let options = crate::catalog::CatalogOptions { add_dirs: vec![env.path("added")], ..Default::default() };
+    let catalog = Catalog::load(&world, &options).expect("a catalog");
+    let registry = Places::of(&catalog, &world, &options, Vec::new()).read();
+    assert_eq!(names(&registry), ["added", "inside", "more", "own", "s"]);
+    assert_eq!(registry.get("s").map(|skill| skill.source.origin), Some(Origin::User));
+    let base = env.path("project/.claude");
+    assert_eq!(left_out(&registry, &base), ["skills/s/SKILL.md", "commands/lnk.md"]);
 }

@@ -85,6 +85,15 @@ fn links_to_files_and_folders_are_followed_and_hidden_places_count() {
     let folder = env.path("project/.claude/agents");
     std::os::unix::fs::symlink(env.path("shared/team"), folder.join("team")).unwrap();
     std::os::unix::fs::symlink(env.path("shared/b.md"), folder.join("b.md")).unwrap();
+    // What leads out of a folder that nobody trusts is left alone.
+    assert_eq!(summary(&env, &CatalogOptions::default()), "hidden project x");
+    let found = problems(&env, &CatalogOptions::default());
+    for file in ["b.md", "team"] {
+        assert!(found.contains(&format!("project/.claude/agents/{file} link-leads-out")), "{found}");
+    }
+    let trusted = serde_json::json!({ "projects": { env.cwd().display().to_string():
+        { "hasTrustDialogAccepted": true } } });
+    env.write("home/.claude.json", trusted.to_string());
     assert_eq!(
         summary(&env, &CatalogOptions::default()),
         "hidden project x\nlinked-file project x\nlinked-folder project x"
