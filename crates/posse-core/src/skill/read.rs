@@ -157,7 +157,11 @@ fn set(skill: &mut SkillDefinition, id: SkillFieldId, entry: &Entry, problems: &
         SkillFieldId::DisableModelInvocation => {
             // A limit that cannot be read is not taken for no limit.
             let is_set = !matches!(node.value, Value::Null);
+            let before = problems.len();
             skill.disable_model_invocation = switch(id, node, problems).unwrap_or(is_set);
+            for problem in &mut problems[before..] {
+                problem.text = problem.text.replace("it is ignored", "the skill is kept to people");
+            }
         }
         SkillFieldId::UserInvocable => {
             skill.user_invocable = switch(id, node, problems).unwrap_or(true);

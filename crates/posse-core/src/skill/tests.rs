@@ -327,3 +327,13 @@ proptest! {
         prop_assert_eq!(list, listing(&all, Budget { characters, description: 250 }));
     }
 }
+
+#[test]
+fn a_limit_that_cannot_be_read_keeps_the_skill_to_people_and_says_so() {
+    let source = named("x", Kind::Skill, Origin::User, "/u/x").source;
+    let naming = Naming { kind: Kind::Skill, plugin: None, folders: &[], stem: "x" };
+    let (skill, found) = parse("---\ndescription: d\ndisable-model-invocation: yes\n---\nx", &source, naming);
+    assert!(!skill.is_for_models());
+    let said: Vec<&str> = found.iter().map(|one| &*one.text).collect();
+    assert_eq!(said, ["`disable-model-invocation` does not take `yes`; the skill is kept to people"]);
+}
