@@ -112,6 +112,14 @@ impl SkillDefinition {
         self.allowed_tools.is_empty() && !self.has_hooks
     }
 
+    /// The commands that its text runs, as written.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        pieces(&self.body).into_iter().filter_map(|piece| match piece {
+            Piece::Command(command) => Some(command),
+            Piece::Text(_) => None,
+        })
+    }
+
     /// What listings say of it.
     pub fn about(&self) -> String {
         match &self.when_to_use {

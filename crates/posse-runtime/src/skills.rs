@@ -140,6 +140,30 @@ impl Shelf {
         Arc::clone(&self.lock().registry)
     }
 
+    /// What somebody should know who begins a session: what does not count, and what is not read.
+    pub fn notes(&self, folder: &Path) -> Vec<String> {
+        let registry = self.registry();
+        let mut notes = Vec::new();
+        let waiting = if self.circumstances.is_trusted { Vec::new() } else { waiting_for_trust(&registry) };
+        if !waiting.is_empty() {
+            let skills = if waiting.len() == 1 { "skill" } else { "skills" };
+            notes.push(format!(
+                "ignored because {} is not trusted: allowed-tools of {} {skills} (posse trust makes them count)",
+                folder.display(),
+                waiting.len()
+            ));
+        }
+        let is_out = |one: &&Diagnostic| one.rule == Lint::LinkLeadsOut;
+        if let Some(first) = registry.diagnostics.iter().find(is_out) {
+            let more = match registry.diagnostics.iter().filter(is_out).count() {
+                1 => String::new(),
+                count => format!(", and {} more", count - 1),
+            };
+            notes.push(format!("{}: {}{more} (posse lint shows where)", first.file.display(), first.text));
+        }
+        notes
+    }
+
     /// Looks again; reads only if something has changed.
     pub fn look(&self) -> Arc<SkillRegistry> {
         let seal = self.places.seal();
@@ -294,6 +318,21 @@ fn unknown(name: &str, registry: &SkillRegistry) -> String {
         Some(close) => format!("There is no skill called {name:?}. Did you mean {close:?}?"),
         None => format!("There is no skill called {name:?}."),
     }
+}
+
+/// The skills of the project that allow something once its folder is trusted: what each allows and runs, in words, and its
+/// file.
+pub fn waiting_for_trust(registry: &SkillRegistry) -> Vec<(String, Arc<Path>)> {
+    let waits = |skill: &&SkillDefinition| skill.grants(false).is_empty() && !skill.grants(true).is_empty();
+    let words = |skill: &SkillDefinition| {
+        let mut text = format!("{}: allows {}", skill.name, skill.grants(true).join(", "));
+        let commands: Vec<String> = skill.commands().map(|command| format!("!`{command}`")).collect();
+        if !commands.is_empty() {
+            text.push_str(&format!("; runs {}", commands.join(", ")));
+        }
+        (text, Arc::clone(&skill.source.file))
+    };
+    registry.active.iter().filter(waits).map(words).collect()
 }
 
 /// What is wrong with the skills that agents start with.

@@ -84,6 +84,7 @@ pub(super) async fn prepare(world: &Arc<World>, request: LaunchRequest) -> Resul
     let servers = servers::open(&world, &catalog, &request, &authority.roots(), &mut notes)?;
     let belt = main_belt(&servers, &catalog, &world, agent.as_ref(), &capability, &request, &mut notes).await;
     let shelf = skills::shelf(&world, &catalog, &request, &session.id, &model_name);
+    notes.extend(shelf.notes(&catalog.trust.folder));
     let dirs = &request.catalog.add_dirs;
     let gathered = context::gather(&world, &catalog.layout, dirs, &model_id, wanted(&request)).await;
     Ok(Ground {

@@ -143,17 +143,15 @@ fn a_plugins_link_that_leads_out_of_it_is_not_read_and_is_said() {
     link("../shared/near", &root.join("skills/near"));
     let registry = Places::with_plugins(vec![plugin(root)]).read();
     assert_eq!(names(&registry), ["kit:near"]);
-    assert_eq!(
-        left_out(&registry, root),
-        [
-            "skills/e/SKILL.md",
-            "skills/f/SKILL.md",
-            "single",
-            "commands/folder",
-            "commands/key.md",
-            "more/one.md"
-        ]
-    );
+    let want = [
+        "commands/folder",
+        "commands/key.md",
+        "more/one.md",
+        "single",
+        "skills/e/SKILL.md",
+        "skills/f/SKILL.md",
+    ];
+    assert_eq!(left_out(&registry, root), want);
 }
 
 #[test]
@@ -178,5 +176,5 @@ fn a_projects_link_leads_no_further_than_its_repository_and_the_users_own_leads_
     assert_eq!(names(&registry), ["added", "inside", "more", "own", "s"]);
     assert_eq!(registry.get("s").map(|skill| skill.source.origin), Some(Origin::User));
     let base = env.path("project/.claude");
-    assert_eq!(left_out(&registry, &base), ["skills/s/SKILL.md", "commands/lnk.md"]);
+    assert_eq!(left_out(&registry, &base), ["commands/lnk.md", "skills/s/SKILL.md"]);
 }

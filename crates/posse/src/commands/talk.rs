@@ -61,7 +61,7 @@ async fn ask_for_trust(
     request: &LaunchRequest,
 ) -> Result<(), Error> {
     let catalog = super::load(world, &request.catalog)?;
-    let wishes = super::trust::wishes(&catalog);
+    let wishes = super::trust::wishes(&catalog, world, &request.catalog);
     if wishes.is_empty() {
         return Ok(());
     }

@@ -1,9 +1,11 @@
 //! `posse trust`: which folders may bring what runs.
 
+use posse_core::mcp::{McpSource, Standing};
 use posse_core::settings::IgnoredKind;
 use posse_runtime::catalog::{Catalog, CatalogOptions};
-use posse_runtime::trust;
+use posse_runtime::mcp::{self, Configured, McpOptions};
 use posse_runtime::world::World;
+use posse_runtime::{skills, trust};
 use serde_json::{Value, json};
 
 use super::load;
@@ -25,8 +27,9 @@ pub(super) fn run(args: &TrustArgs, world: &World, terminal: &mut Terminal) -> C
     // Written as a person would: without `.` and `..`, which no record holds.
     let cwd = cwd.canonicalize()?;
     let there = World { cwd, ..world.clone() };
-    let catalog = load(&there, &CatalogOptions { headless: true, ..CatalogOptions::default() })?;
-    let waiting = waiting(&catalog);
+    let options = CatalogOptions { headless: true, ..CatalogOptions::default() };
+    let catalog = load(&there, &options)?;
+    let waiting = waiting(&catalog, &there, &options);
     let before = catalog.trust.trusted;
     let wanted = if args.show { before } else { !args.revoke };
     if !args.json {
@@ -85,11 +88,11 @@ fn list(as_json: bool, world: &World, terminal: &mut Terminal) -> CommandResult 
 }
 
 /// What would count if the folder were trusted, one line each; nothing if it is.
-pub(super) fn wishes(catalog: &Catalog) -> Vec<String> {
+pub(super) fn wishes(catalog: &Catalog, world: &World, options: &CatalogOptions) -> Vec<String> {
     if catalog.trust.trusted {
         return Vec::new();
     }
-    waiting(catalog).iter().map(|one| format!("{}: {}", one.kind, plain(&one.text))).collect()
+    waiting(catalog, world, options).iter().map(|one| format!("{}: {}", one.kind, plain(&one.text))).collect()
 }
 
 /// One thing that waits for trust.
@@ -101,7 +104,7 @@ struct Waiting {
     line: Option<u32>,
 }
 
-fn waiting(catalog: &Catalog) -> Vec<Waiting> {
+fn waiting(catalog: &Catalog, world: &World, options: &CatalogOptions) -> Vec<Waiting> {
     let mut all = Vec::new();
     for kind in IgnoredKind::ALL {
         let (word, heading) = match kind {
@@ -132,7 +135,39 @@ fn waiting(catalog: &Catalog) -> Vec<Waiting> {
     {
         all.extend(texts.into_iter().map(|text| Waiting { kind, heading, text, file: None, line: None }));
     }
+    let shown = |file: &std::path::Path| Some(relative(file, &catalog.layout.cwd));
+    let (kind, heading) = ("skill", "Skills that allow something");
+    let skills = skills::waiting_for_trust(&super::skills::registry(catalog, world, options));
+    all.extend(skills.into_iter().map(|(text, file)| Waiting {
+        kind,
+        heading,
+        text,
+        file: shown(&file),
+        line: None,
+    }));
+    let (kind, heading) = ("project-mcp-server", "MCP servers of the project, each after a yes of its own");
+    all.extend(project_servers(catalog, world, options).into_iter().map(|server| Waiting {
+        kind,
+        heading,
+        text: match &server.config {
+            Some(config) => format!("{}: {}", server.name, config.words()),
+            None => server.name.to_string(),
+        },
+        file: shown(&server.file),
+        line: None,
+    }));
     all
+}
+
+/// The servers of `.mcp.json` that nobody can use before the folder is trusted.
+fn project_servers(catalog: &Catalog, world: &World, options: &CatalogOptions) -> Vec<Configured> {
+    let wanted = McpOptions { bare: options.bare, sources: options.sources, ..McpOptions::default() };
+    // Only flags make it fail, and there are none.
+    let found = mcp::config::read(world, catalog, &wanted).unwrap_or_default();
+    let waits = |server: &Configured| {
+        server.source == McpSource::Project && server.standing == Standing::NeedsApproval
+    };
+    found.servers.into_iter().filter(waits).collect()
 }
 
 fn page(catalog: &Catalog, waiting: &[Waiting], args: &TrustArgs, style: Style) -> String {

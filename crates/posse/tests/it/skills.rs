@@ -564,3 +564,23 @@ fn at_a_terminal_a_skill_is_typed_and_its_commands_are_asked_about() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(env.path("project/made.txt").exists(), "{shown}");
 }
+
+#[test]
+fn a_link_brings_no_file_of_the_users_to_the_model() {
+    let server = loads(json!({ "skill": "lnk" }));
+    let env = world(&server);
+    env.write("home/id_rsa", "PRIVATE KEY\n");
+    env.write("project/.claude/skills/grant/SKILL.md", "---\ndescription: g\nallowed-tools: Bash\n---\nG.\n");
+    env.write("project/.claude/commands/own.md", "Own.\n");
+    std::os::unix::fs::symlink(env.path("home/id_rsa"), env.path("project/.claude/commands/lnk.md")).unwrap();
+    let output = env.posse(&["-p", "go"]);
+    ok(&output);
+    for request in server.requests() {
+        assert!(!request.body.to_string().contains("PRIVATE KEY"), "{}", request.body);
+    }
+    for note in ["lnk.md: a link that leads out of the project", "not trusted: allowed-tools of 1 skill "] {
+        assert!(output.stderr.contains(note), "{note} in {}", output.stderr);
+    }
+    let (lint, _) = env.posse(&["lint"]).fails_with(1);
+    assert!(lint.contains("link-leads-out"), "{lint}");
+}

@@ -16,6 +16,12 @@ fn project() -> TestEnv {
         "a.md",
         "---\nname: a\ndescription: d\nmcpServers:\n  - db: {command: serve, args: [it]}\nhooks:\n  Stop:\n    - hooks: [{type: command, command: own}]\n---\nx\n",
     );
+    env.write(
+        "project/.claude/skills/ship/SKILL.md",
+        "---\ndescription: d\nallowed-tools: Bash(make:*)\n---\nLook: !`make what`\n",
+    );
+    env.write("project/.claude/commands/plain.md", "Plain.\n");
+    env.write("project/.mcp.json", r#"{"mcpServers": {"notes": {"command": "notes", "args": ["-x"]}}}"#);
     env
 }
 
@@ -40,6 +46,12 @@ Hooks of agents
 
 MCP servers of agents
   a, db: serve it
+
+Skills that allow something
+  ship: allows Bash(make:*); runs !`make what`  .claude/skills/ship/SKILL.md
+
+MCP servers of the project, each after a yes of its own
+  notes: notes -x  .mcp.json
 
 ";
 
