@@ -18,7 +18,7 @@ mod unpack;
 
 pub use digest::{Tree, TreeFile};
 pub use error::PluginError;
-pub use install::{Installation, Update};
+pub use install::{Installation, Prepared, Update, rehearse};
 pub use marketplace::{Known, Listed, Place, read_list};
 pub use parts::{CommandPlace, PartFile, Parts, Server, has_parts, is_marketplace, is_plugin};
 pub use records::{Pin, Record, Scope};

@@ -19,12 +19,14 @@ pub enum PowerKind {
     Skill,
     /// A command.
     Command,
+    /// Something its user sets.
+    Option,
 }
 
 impl PowerKind {
     /// All kinds, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Hook, Self::Server, Self::Program, Self::Agent, Self::Skill, Self::Command];
+    pub const ALL: [Self; 7] =
+        [Self::Hook, Self::Server, Self::Program, Self::Agent, Self::Skill, Self::Command, Self::Option];
 
     /// One word, as printed and in JSON.
     pub fn word(self) -> &'static str {
@@ -35,6 +37,7 @@ impl PowerKind {
             Self::Agent => "agent",
             Self::Skill => "skill",
             Self::Command => "command",
+            Self::Option => "option",
         }
     }
 }
@@ -93,6 +96,8 @@ pub struct Power {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Powers {
     all: BTreeMap<(PowerKind, Box<str>), Reach>,
+    /// Its options, and whether each is kept secret.
+    options: BTreeMap<Box<str>, bool>,
 }
 
 impl Powers {
@@ -104,6 +109,11 @@ impl Powers {
             None => reach,
         };
         self.all.insert(key, reach);
+    }
+
+    /// Notes an option. That it is there is no power; that it stops being secret is one.
+    pub fn option(&mut self, key: impl Into<Box<str>>, is_secret: bool) {
+        self.options.insert(key.into(), is_secret);
     }
 
     /// Each of them, in order.
@@ -141,5 +151,14 @@ pub fn widening(old: &Powers, new: &Powers) -> Vec<Widening> {
         let more = Power { kind: *kind, name: name.clone(), reach: more };
         Some(Widening { more, was_there: earlier.is_some() })
     };
-    new.all.iter().filter_map(beyond).collect()
+    let is_told = |key: &str| new.options.get(key) == Some(&false) && old.options.get(key) == Some(&true);
+    let told = new.options.keys().filter(|key| is_told(key)).map(|key| Widening {
+        more: Power {
+            kind: PowerKind::Option,
+            name: key.clone(),
+            reach: Reach::these(["no longer kept secret"]),
+        },
+        was_there: true,
+    });
+    new.all.iter().filter_map(beyond).chain(told).collect()
 }

@@ -351,6 +351,30 @@ mod powers_of_plugins {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_secret_that_stops_being_one_is_more_than_before() {
+        for (before, after, want) in [
+            (Some(true), Some(false), true),
+            (Some(true), Some(true), false),
+            (Some(false), Some(false), false),
+            (Some(false), Some(true), false),
+            (None, Some(false), false),
+            (Some(true), None, false),
+        ] {
+            let powers = |secret: Option<bool>| {
+                let mut powers = Powers::default();
+                secret.into_iter().for_each(|secret| powers.option("token", secret));
+                powers
+            };
+            let told = widening(&powers(before), &powers(after));
+            assert_eq!(
+                told.iter().any(|one| one.more.kind == PowerKind::Option),
+                want,
+                "{before:?} {after:?}"
+            );
+        }
+    }
+
     fn reach() -> impl Strategy<Value = Reach> {
         let few = proptest::collection::btree_set("[a-d]", 0..4);
         prop_oneof![

@@ -1,6 +1,7 @@
 //! Plugins of a session: those of the command line and those that settings enable; their agents, and what else they
 //! bring, ready for whoever runs it. Only what is as it was installed is loaded.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -311,8 +312,13 @@ impl Loading<'_> {
         self.load_parts(parts, id, *is_managed);
     }
 
-    fn load_parts(&mut self, parts: Parts, id: Box<str>, is_managed: bool) {
-        let values = self.values(&parts, &id);
+    fn load_parts(&mut self, mut parts: Parts, id: Box<str>, is_managed: bool) {
+        let secrets = self.secrets(&id);
+        // What was given as a secret stays one, whatever a later manifest says.
+        for option in &mut parts.manifest.user_config {
+            option.sensitive |= secrets.contains_key(&*option.key);
+        }
+        let values = self.values(&parts, &id, &secrets);
         let data = self.store().map(|store| store.data(&id)).unwrap_or_default();
         let variables = Variables {
             root: parts.root.display().to_string(),
@@ -362,18 +368,27 @@ impl Loading<'_> {
         self.loaded.plugins.push(plugin);
     }
 
-    /// The values of a plugin's options: what the user chose, or else the defaults.
-    fn values(&mut self, parts: &Parts, id: &str) -> Vec<(Box<str>, Box<str>)> {
-        let chosen = self.settings.plugin_config(id);
-        let secrets = match self.store().map(|store| store.secrets(id)) {
+    /// What the user gave a plugin as secrets.
+    fn secrets(&mut self, id: &str) -> BTreeMap<String, String> {
+        match self.store().map(|store| store.secrets(id)) {
             Some(Ok(secrets)) => secrets,
             Some(Err(error)) => {
                 let file = self.store().map(|store| store.secrets_file()).unwrap_or_default();
                 self.fault(id, whole(&file, Rule::UnreadableFile, error.to_string()));
-                Default::default()
+                BTreeMap::new()
             }
-            None => Default::default(),
-        };
+            None => BTreeMap::new(),
+        }
+    }
+
+    /// The values of a plugin's options: what the user chose, or else the defaults.
+    fn values(
+        &mut self,
+        parts: &Parts,
+        id: &str,
+        secrets: &BTreeMap<String, String>,
+    ) -> Vec<(Box<str>, Box<str>)> {
+        let chosen = self.settings.plugin_config(id);
         let mut values: Vec<(Box<str>, Box<str>)> = Vec::new();
         for option in &parts.manifest.user_config {
             let UserOption { key, kind, default, required, .. } = option;

@@ -14,6 +14,7 @@ use super::git::{self, Wanted};
 use super::marketplace::{Known, Place, replace};
 use super::parts::{Parts, is_plugin};
 use super::records::{Pin, Record, Scope, short};
+use super::store::Staging;
 use super::switch::{self, Project};
 use super::{PluginError, Store, copy};
 use crate::world::World;
@@ -29,6 +30,20 @@ pub struct Installation {
     pub powers: Powers,
     /// What is wrong with it; it works all the same.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A plugin that was fetched and lies ready to be installed.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What would be written down.
+    pub record: Record,
+    /// What is installed in its place, or for another scope, and has another content.
+    pub earlier: Option<Record>,
+    /// What it may do that the one which is installed may not. Nothing, if none is: whoever installs a plugin accepts
+    /// what it brings.
+    pub widening: Vec<Widening>,
+    scope: Scope,
+    staged: Staged,
 }
 
 /// A newer version that lies ready.
@@ -49,7 +64,7 @@ pub struct Update {
 #[derive(Debug)]
 struct Staged {
     /// Removed when dropped.
-    folder: tempfile::TempDir,
+    folder: Staging,
     content: PathBuf,
     parts: Parts,
     powers: Powers,
@@ -59,17 +74,16 @@ struct Staged {
 }
 
 impl Store {
-    /// Installs a plugin, or brings its content back if it is installed, and switches it on.
-    pub async fn install(
+    /// Fetches a plugin and compares it with the one that is installed, if one is.
+    pub async fn prepare(
         &self,
         world: &World,
         wanted: &str,
         scope: Scope,
         project: &Project,
-    ) -> Result<Installation, PluginError> {
+    ) -> Result<Prepared, PluginError> {
         let (known, entry) = self.find(wanted)?;
         let staged = self.fetch(world, &known, &entry).await?;
-        let _lock = self.lock()?;
         let record = Record {
             id: format!("{}@{}", entry.name, known.name),
             scope: Some(scope),
@@ -79,6 +93,27 @@ impl Store {
             digest: Some(staged.digest.clone()),
             commit: staged.commit.clone(),
         };
+        let installed = self.installed()?;
+        let mut others: Vec<&Record> = installed.iter().filter(|other| other.id == record.id).collect();
+        // Content that was accepted once is no news, also where somebody changed the files since.
+        if others.iter().any(|other| other.digest == record.digest) {
+            others.clear();
+        }
+        let is_same = |other: &&&Record| other.scope == record.scope && other.project == record.project;
+        let earlier = others.iter().find(is_same).or(others.first()).map(|earlier| (*earlier).clone());
+        let widening = earlier.as_ref().map(|earlier| plugin::widening(&accepted(earlier), &staged.powers));
+        Ok(Prepared { record, earlier, widening: widening.unwrap_or_default(), scope, staged })
+    }
+
+    /// Installs what was prepared, or brings its content back if it is installed, and switches it on.
+    pub fn install(
+        &self,
+        world: &World,
+        prepared: Prepared,
+        project: &Project,
+    ) -> Result<Installation, PluginError> {
+        let Prepared { record, scope, staged, .. } = prepared;
+        let _lock = self.lock()?;
         let installation = Installation {
             manifest: staged.parts.manifest.clone(),
             powers: staged.powers.clone(),
@@ -102,19 +137,13 @@ impl Store {
         }
         let (known, entry) = self.find(&format!("{name}@{marketplace}"))?;
         let staged = self.fetch(world, &known, &entry).await?;
-        let pin = record.pin();
-        if record.digest.as_deref() == Some(&*staged.digest) && pin == Pin::Holds {
+        if record.digest.as_deref() == Some(&*staged.digest) && record.pin() == Pin::Holds {
             return Ok(None);
         }
-        // What is not as it was installed tells nothing about what was accepted then.
-        let old = match pin {
-            Pin::Holds | Pin::Absent => powers_of(&record.path),
-            Pin::Broken | Pin::Gone => Powers::default(),
-        };
         Ok(Some(Update {
             record: record.clone(),
             version: version(&staged, &entry),
-            widening: plugin::widening(&old, &staged.powers),
+            widening: plugin::widening(&accepted(record), &staged.powers),
             diagnostics: staged.diagnostics.clone(),
             staged,
         }))
@@ -230,6 +259,12 @@ impl Store {
             // What another program put elsewhere is not ours to remove.
             if !used && record.path.starts_with(&cache) && record.path != cache && record.path.is_dir() {
                 fs::remove_dir_all(&record.path).map_err(PluginError::io(&record.path))?;
+                // The folders of the plugin and of its list, unless they hold something else.
+                for above in record.path.ancestors().skip(1).take_while(|above| **above != cache) {
+                    if fs::remove_dir(above).is_err() {
+                        break;
+                    }
+                }
             }
         }
         Ok(())
@@ -238,7 +273,7 @@ impl Store {
 
 /// Looks at content that was fetched.
 fn stage(
-    folder: tempfile::TempDir,
+    folder: Staging,
     content: PathBuf,
     commit: Option<String>,
     entry: &PluginEntry,
@@ -279,6 +314,22 @@ fn settle(staged: Staged, path: &Path) -> Result<(), PluginError> {
     }
     drop(staged.folder);
     Ok(())
+}
+
+/// What the user accepted. What is not as it was installed tells nothing about what was accepted then.
+fn accepted(record: &Record) -> Powers {
+    match record.pin() {
+        Pin::Holds | Pin::Absent => powers_of(&record.path),
+        Pin::Broken | Pin::Gone => Powers::default(),
+    }
+}
+
+/// What a plugin's folder could do once it is installed; fails where installing it would. `to` must not exist.
+pub fn rehearse(folder: &Path, fence: &Path, to: &Path) -> Result<Powers, PluginError> {
+    copy::copy(folder, to, fence)?;
+    let tree = Tree::read(to)?;
+    let parts = Parts::read(to, &mut Vec::new());
+    Ok(parts.map(|parts| parts.powers(&tree)).unwrap_or_default())
 }
 
 fn powers_of(folder: &Path) -> Powers {

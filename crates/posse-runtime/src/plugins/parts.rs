@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use posse_core::definition::{self, Naming, Parsed};
 use posse_core::diagnostic::{Diagnostic, Problem, Rule};
-use posse_core::frontmatter::{self, Header};
 use posse_core::hooks::{HookGroup, HookKind};
 use posse_core::json;
 use posse_core::mcp::{self, McpConfig};
@@ -15,6 +14,7 @@ use posse_core::origin::{Origin, Source, Standing};
 use posse_core::plugin::{
     self, Command, CommandText, HooksAt, Manifest, ManifestPath, PowerKind, Powers, Reach, ServersAt,
 };
+use posse_core::skill::{self, Kind, SkillDefinition};
 
 use super::digest::{Tree, hex, mark};
 use crate::fence::Fence;
@@ -278,7 +278,11 @@ impl Parts {
             let reach = std::iter::once(server.config.words()).chain(more);
             powers.add(PowerKind::Server, server.name.clone(), Reach::these(reach));
         }
-        if self.runs_programs() {
+        for option in &self.manifest.user_config {
+            powers.option(option.key.clone(), option.sensitive);
+        }
+        let texts = self.texts(content);
+        if self.runs_programs() || texts.iter().any(Text::may_run) {
             for file in content.files.iter().filter(|file| !is_prose(&file.path)) {
                 // Another content is another program.
                 let mark = format!("content {}", hex(&file.digest[..6]));
@@ -288,7 +292,7 @@ impl Parts {
         for path in self.agent_files(content) {
             self.agent_power(&path, &mut powers);
         }
-        self.text_powers(content, &mut powers);
+        texts.iter().for_each(|text| text.add_to(&mut powers));
         powers
     }
 
@@ -331,9 +335,10 @@ impl Parts {
         powers.add(PowerKind::Agent, agent.name.to_string(), reach);
     }
 
-    /// Skills and commands, with the tools they may use without asking.
-    fn text_powers(&self, content: &Tree, powers: &mut Powers) {
+    /// Skills and commands, as a session would read them.
+    fn texts(&self, content: &Tree) -> Vec<Text> {
         let below = |folder: &Path| folder.strip_prefix(&self.root).map(Path::to_owned).unwrap_or_default();
+        let mut texts = Vec::new();
         for folder in &self.skills {
             let folder = below(folder);
             for file in content.files.iter().filter(|file| file.path.starts_with(&folder)) {
@@ -341,7 +346,7 @@ impl Parts {
                     let name = file.path.parent().and_then(Path::file_name);
                     let name =
                         name.map_or_else(|| (*self.manifest.name).into(), |name| name.to_string_lossy());
-                    powers.add(PowerKind::Skill, &*name, allowed_tools(&self.root.join(&file.path)));
+                    texts.push(self.text(Kind::Skill, &name, &self.root.join(&file.path)));
                 }
             }
         }
@@ -353,17 +358,75 @@ impl Parts {
                     for path in files.filter(|path| path.starts_with(&folder) && is_markdown(path)) {
                         let name = path.strip_prefix(&folder).unwrap_or(path).with_extension("");
                         let name = name.display().to_string().replace('/', ":");
-                        powers.add(PowerKind::Command, name, allowed_tools(&self.root.join(path)));
+                        texts.push(self.text(Kind::Command, &name, &self.root.join(path)));
                     }
                 }
                 CommandPlace::File { path, name } => {
                     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into()).unwrap_or_default();
-                    powers.add(PowerKind::Command, name.clone().unwrap_or(stem), allowed_tools(path));
+                    texts.push(self.text(Kind::Command, &name.clone().unwrap_or(stem), path));
                 }
-                CommandPlace::Here { name, .. } => {
-                    powers.add(PowerKind::Command, name.clone(), Reach::these::<Box<str>>([]));
+                CommandPlace::Here { name, text, .. } => {
+                    texts.push(self.parsed(Kind::Command, name, &self.manifest_file, text));
                 }
             }
+        }
+        texts
+    }
+
+    fn text(&self, kind: Kind, name: &str, file: &Path) -> Text {
+        let text = crate::read::text(file).map(|(text, _)| text).unwrap_or_default();
+        self.parsed(kind, name, file, &text)
+    }
+
+    fn parsed(&self, kind: Kind, name: &str, file: &Path, text: &str) -> Text {
+        let source = Source {
+            origin: Origin::Plugin,
+            standing: Standing::Folder(0),
+            file: file.into(),
+            root: self.root.as_path().into(),
+            plugin: Some(self.manifest.name.clone().into()),
+        };
+        let naming = skill::Naming { kind, plugin: None, folders: &[], stem: name };
+        let (skill, _) = skill::parse(text, &source, naming);
+        Text {
+            skill,
+            file: file.strip_prefix(&self.root).unwrap_or(file).to_owned(),
+            mark: mark(text.as_bytes()),
+        }
+    }
+}
+
+/// A skill or a command.
+struct Text {
+    skill: SkillDefinition,
+    /// Below the plugin's folder.
+    file: PathBuf,
+    mark: String,
+}
+
+impl Text {
+    /// Whether something may be run because of it that nobody is asked about.
+    fn may_run(&self) -> bool {
+        !self.skill.grants_nothing() || self.skill.commands().next().is_some()
+    }
+
+    /// What it allows and runs. Under what it allows its text is as good as a program: another text, another program.
+    fn add_to(&self, powers: &mut Powers) {
+        let kind = match self.skill.kind {
+            Kind::Skill => PowerKind::Skill,
+            Kind::Command => PowerKind::Command,
+        };
+        let tools = &self.skill.allowed_tools;
+        let reach = if tools.iter().any(|tool| &**tool == "*") {
+            Reach::All
+        } else {
+            let commands = self.skill.commands().map(|command| format!("!`{command}`").into());
+            Reach::these(tools.iter().cloned().chain(commands))
+        };
+        powers.add(kind, self.skill.name.clone(), reach);
+        if !self.skill.grants_nothing() {
+            let mark = format!("content {}", self.mark);
+            powers.add(PowerKind::Program, self.file.display().to_string(), Reach::these([mark]));
         }
     }
 }
@@ -436,39 +499,4 @@ fn is_prose(path: &Path) -> bool {
         Some(extension) => KINDS.iter().any(|kind| extension.eq_ignore_ascii_case(kind)),
         None => path.file_name().is_some_and(|name| name == "LICENSE" || name == ".gitignore"),
     }
-}
-
-/// `allowed-tools` of a skill or a command: what it may use without asking.
-fn allowed_tools(file: &Path) -> Reach {
-    let Ok((text, _)) = crate::read::text(file) else { return Reach::these::<Box<str>>([]) };
-    let (Header::Found(entries, _), _) = frontmatter::read(&text, definition::vocabulary) else {
-        return Reach::these::<Box<str>>([]);
-    };
-    let field = entries.iter().find(|entry| matches!(&*entry.key, "allowed-tools" | "allowedTools"));
-    let Some(field) = field else { return Reach::these::<Box<str>>([]) };
-    let list = field
-        .node
-        .scalars()
-        .unwrap_or_else(|| field.node.scalar_text().into_iter().map(Into::into).collect());
-    let tools: Vec<String> = list.iter().flat_map(|text| split(text)).collect();
-    if tools.iter().any(|tool| tool == "*") { Reach::All } else { Reach::these(tools) }
-}
-
-/// Entries are separated by commas outside of brackets.
-fn split(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let mut parts = vec![String::new()];
-    for c in text.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match (c, depth, parts.last_mut()) {
-            (',', 0, _) => parts.push(String::new()),
-            (_, _, Some(part)) => part.push(c),
-            (_, _, None) => {}
-        }
-    }
-    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }

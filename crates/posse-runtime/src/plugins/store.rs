@@ -65,11 +65,58 @@ impl Store {
     }
 
     /// A folder for what is not whole yet, on the same disk. Dropping it removes it.
-    pub(super) fn staging(&self) -> Result<tempfile::TempDir, PluginError> {
-        let folder = self.cache();
-        fs::create_dir_all(&folder).map_err(PluginError::io(&folder))?;
-        tempfile::Builder::new().prefix(".posse-").tempdir_in(&folder).map_err(PluginError::io(&folder))
+    pub(super) fn staging(&self) -> Result<Staging, PluginError> {
+        let cache = self.cache();
+        fs::create_dir_all(&cache).map_err(PluginError::io(&cache))?;
+        // Nobody sweeps between the making and the holding.
+        let _lock = self.lock()?;
+        let builder = || tempfile::Builder::new().prefix(STAGING).tempdir_in(&cache);
+        let folder = builder().map_err(PluginError::io(&cache))?;
+        let held = hold(folder.path()).map_err(PluginError::io(folder.path()))?;
+        Ok(Staging { folder, _held: held })
     }
+
+    /// Removes what processes that were killed left behind. What a running one works on is held by it, and stays.
+    pub fn tidy(&self) -> Result<(), PluginError> {
+        let Ok(entries) = fs::read_dir(self.cache()) else { return Ok(()) };
+        let is_ours =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STAGING));
+        let left: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        for folder in left {
+            if hold(&folder).is_ok() {
+                fs::remove_dir_all(&folder).map_err(PluginError::io(&folder))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the names of folders begin that are not whole yet.
+const STAGING: &str = ".posse-";
+
+/// A folder for what is not whole yet. As long as it is held nobody sweeps it away; dropping it removes it.
+#[derive(Debug)]
+pub(super) struct Staging {
+    folder: tempfile::TempDir,
+    _held: File,
+}
+
+impl Staging {
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Holds a folder, unless somebody does. The system lets go of it when the process ends, however it ends.
+fn hold(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
 }
 
 /// A file of ours, read with places; nothing if it is not there.

@@ -50,12 +50,14 @@ impl Store {
         values: &[(String, String)],
     ) -> Result<(), PluginError> {
         let _lock = self.lock()?;
+        let kept = self.secrets(id)?;
         let mut plain = Vec::new();
         let mut secret = Vec::new();
         for (key, value) in values {
             let option = find(options, id, key)?;
             check(option, value)?;
-            if option.sensitive {
+            // What was given as a secret stays one.
+            if option.sensitive || kept.contains_key(key) {
                 secret.push((key, value));
             } else {
                 plain.push((key, as_json(option.kind, value)));

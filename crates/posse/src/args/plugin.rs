@@ -28,6 +28,9 @@ pub enum PluginCommand {
         scope: ScopeArgs,
         #[command(flatten)]
         config: ConfigArg,
+        /// Accept what it may do beyond what is installed
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Remove a plugin; what it kept in its data folder stays
     #[command(alias = "remove")]

@@ -29,10 +29,13 @@ pub(super) fn run(args: &PluginArgs, world: &World, terminal: &mut Terminal) -> 
     let user = layout.user.clone().ok_or_else(|| failure(&PluginError::NoHome))?;
     let top = layout.repository.clone().unwrap_or_else(|| layout.cwd.clone());
     let desk = Desk { store: Store::new(&user), project: Project { user, cwd: layout.cwd, top }, world };
+    desk.store.tidy().map_err(|error| failure(&error))?;
     let command = args.command.as_ref().unwrap_or(&PluginCommand::List);
     match command {
         PluginCommand::List => desk.list(args.json, terminal),
-        PluginCommand::Install { name, scope, config } => desk.install(name, *scope, config, terminal),
+        PluginCommand::Install { name, scope, config, yes } => {
+            desk.install(name, *scope, config, *yes, terminal)
+        }
         PluginCommand::Uninstall { name, scope } => desk.uninstall(name, *scope, terminal),
         PluginCommand::Enable { name, scope, config } => desk.enable(name, *scope, config, terminal),
         PluginCommand::Disable { name, scope } => desk.switch(name, *scope, false, terminal),
@@ -86,13 +89,25 @@ impl Desk<'_> {
         name: &str,
         scope: ScopeArgs,
         config: &ConfigArg,
+        yes: bool,
         terminal: &mut Terminal,
     ) -> CommandResult {
         let values = values(config)?;
         let scope = scope.scope.map_or(Scope::User, Scope::from);
-        let install = self.store.install(self.world, name, scope, &self.project);
-        let done = runtime()?.block_on(install).map_err(|error| failure(&error))?;
+        let prepare = self.store.prepare(self.world, name, scope, &self.project);
+        let prepared = runtime()?.block_on(prepare).map_err(|error| failure(&error))?;
         let style = Style { color: terminal.color };
+        if !prepared.widening.is_empty() {
+            let id = &prepared.record.id;
+            writeln!(terminal.out, "{id} may do more than the one that is installed:")?;
+            terminal.out.write_all(page::widening(&prepared.widening, style).as_bytes())?;
+            if !yes && !confirm(Change::Install, id, terminal)? {
+                writeln!(terminal.out, "{id} stays as it is")?;
+                return Ok(Outcome::Problems);
+            }
+        }
+        let done =
+            self.store.install(self.world, prepared, &self.project).map_err(|error| failure(&error))?;
         terminal.out.write_all(page::installed(&done, style).as_bytes())?;
         self.show(&done.diagnostics, terminal)?;
         let id = &done.record.id;
@@ -189,7 +204,7 @@ impl Desk<'_> {
         if !update.widening.is_empty() {
             writeln!(terminal.out, "{} {from} -> {to} may do more than before:", record.id)?;
             terminal.out.write_all(page::widening(&update.widening, style).as_bytes())?;
-            if !yes && !confirm(&record.id, terminal)? {
+            if !yes && !confirm(Change::Update, &record.id, terminal)? {
                 writeln!(terminal.out, "{} stays as it is", record.id)?;
                 return Ok(false);
             }
@@ -277,8 +292,9 @@ impl Desk<'_> {
             return Ok(());
         }
         self.store.configure(&self.project, scope, id, options, values).map_err(|error| failure(&error))?;
+        let kept = self.store.secrets(id).map_err(|error| failure(&error))?;
         for (key, _) in values {
-            let secret = options.iter().any(|option| *option.key == **key && option.sensitive);
+            let secret = kept.contains_key(key);
             let file = if secret { self.store.secrets_file() } else { settings_file(&self.project, scope) };
             writeln!(terminal.out, "set {key} in {}", relative(&file, &self.world.cwd))?;
         }
@@ -308,15 +324,26 @@ impl Desk<'_> {
     }
 }
 
-/// Asks whether an update may be taken over; nobody to ask is a failure, not a no.
-fn confirm(id: &str, terminal: &mut Terminal) -> Result<bool, Error> {
+/// What brings new content.
+#[derive(Clone, Copy)]
+enum Change {
+    Install,
+    Update,
+}
+
+/// Asks whether new content may be taken over; nobody to ask is a failure, not a no.
+fn confirm(change: Change, id: &str, terminal: &mut Terminal) -> Result<bool, Error> {
+    let (ask, done, command) = match change {
+        Change::Install => ("Install", "installed", "install"),
+        Change::Update => ("Update", "updated", "update"),
+    };
     let input = std::io::stdin();
     if !input.is_terminal() || !terminal.is_terminal {
         terminal.out.flush()?;
-        let text = format!("{id} was not updated: it may do more than before, and nobody can be asked");
-        return Err(Failure::new(text).hint(format!("posse plugin update {id} --yes accepts it")).into());
+        let text = format!("{id} was not {done}: it may do more than before, and nobody can be asked");
+        return Err(Failure::new(text).hint(format!("posse plugin {command} {id} --yes accepts it")).into());
     }
-    write!(terminal.out, "Update {id}? [y/N] ")?;
+    write!(terminal.out, "{ask} {id}? [y/N] ")?;
     terminal.out.flush()?;
     let mut line = String::new();
     input.read_line(&mut line)?;

@@ -107,7 +107,7 @@ posse plugin install NAME@m
     env.posse(&["plugin", "enable", "kit"]).success();
     env.posse(&["plugin", "uninstall", "kit"]).success();
     assert_eq!((agents(&env, &[]), row(&env)), (String::new(), Value::Null));
-    assert!(!env.path("home/.claude/plugins/cache/m/kit").read_dir().unwrap().any(|_| true));
+    assert!(!env.path("home/.claude/plugins/cache/m").exists(), "empty folders are left");
     env.posse(&["plugin", "marketplace", "remove", "m"]).success();
     assert!(env.path("market/plugins/kit/guard.sh").exists(), "a folder of the user's was removed");
 }
@@ -475,4 +475,92 @@ fn skills_and_commands_stand_where_the_manifest_says() {
     env.posse(&["-p", "/tools:hello Rome", "--plugin-dir", &plugin]).success();
     let sent = server.requests()[0].body["messages"].to_string();
     assert!(sent.contains("Say hello to Rome in Latin."), "{sent}");
+}
+
+/// Changes of the plugin that nobody accepted, and the line that shows each.
+#[test]
+fn new_content_is_asked_about_however_it_comes() {
+    type Change = fn(&TestEnv);
+    let skill = |body: &str| format!("---\ndescription: d\nallowed-tools: Bash(make:*)\n---\n{body}\n");
+    let changes: [(Change, &str); 4] = [
+        (
+            |env| {
+                let file = "market/plugins/kit/.claude-plugin/plugin.json";
+                env.write(file, env.read(file).replace(r#""sensitive":true"#, r#""sensitive":false"#));
+            },
+            "  ~ option token: no longer kept secret\n",
+        ),
+        (
+            |env| {
+                let text = env.read("market/plugins/kit/skills/deploy/SKILL.md");
+                env.write("market/plugins/kit/skills/deploy/SKILL.md", text + "!`make evil`\n");
+            },
+            "  ~ skill deploy: !`make evil`\n",
+        ),
+        (
+            |env| {
+                let text = env.read("market/plugins/kit/skills/deploy/SKILL.md");
+                env.write("market/plugins/kit/skills/deploy/SKILL.md", text + "And make evil.\n");
+            },
+            "  ~ program skills/deploy/SKILL.md: content ",
+        ),
+        (
+            |env| drop(env.write("market/plugins/kit/commands/go.md", "Go: !`id`\n")),
+            "  ~ command go: !`id`\n",
+        ),
+    ];
+    let env = installed();
+    env.posse(&["plugin", "enable", "kit", "--config", "token=hunter2"]).success();
+    for (change, line) in changes {
+        env.write("market/plugins/kit/skills/deploy/SKILL.md", skill("x"));
+        let before = row(&env);
+        change(&env);
+        for command in ["update", "install"] {
+            let (stdout, stderr) = env.posse(&["plugin", command, "kit@m"]).fails_with(1);
+            assert!(stdout.contains(line), "{command}: {line} in {stdout}");
+            assert!(stderr.contains("nobody can be asked") && stderr.contains("--yes"), "{stderr}");
+            assert_eq!(row(&env), before, "{command}");
+        }
+        env.posse(&["plugin", "install", "kit@m", "--yes"]).success();
+        // What was accepted is not asked about again, also as a repair.
+        env.posse(&["plugin", "install", "kit@m"]).success();
+    }
+    // What was given as a secret stays one, whatever the manifest says now.
+    env.posse(&["plugin", "enable", "kit", "--config", "token=hunter3"]).success();
+    assert!(!env.read("home/.claude/settings.json").contains("hunter"));
+    assert!(env.read("home/.claude/plugins/posse-secrets.json").contains("hunter3"));
+}
+
+#[test]
+fn what_a_killed_install_left_is_swept_and_what_a_running_one_holds_is_not() {
+    let env = installed();
+    env.write("home/.claude/plugins/cache/.posse-dead/content/kit/a.md", "x");
+    env.write("home/.claude/plugins/cache/.posse-alive/content/kit/a.md", "x");
+    let held = std::fs::File::open(env.path("home/.claude/plugins/cache/.posse-alive")).unwrap();
+    held.lock().unwrap();
+    env.posse(&["plugin", "list"]).success();
+    let there = |name: &str| env.path(&format!("home/.claude/plugins/cache/{name}")).exists();
+    assert_eq!((there(".posse-dead"), there(".posse-alive"), there("m")), (false, true, true));
+    drop(held);
+    env.posse(&["plugin", "list"]).success();
+    assert!(!there(".posse-alive"));
+}
+
+#[test]
+fn validate_refuses_what_install_refuses_and_sees_what_links_bring() {
+    let env = env();
+    market(&env);
+    let link = |target: &str, at: &str| std::os::unix::fs::symlink(target, env.path(at)).unwrap();
+    env.write("market/shared/e/SKILL.md", "---\ndescription: d\nallowed-tools: Bash\n---\nE.\n");
+    link("../../../shared/e", "market/plugins/kit/skills/e");
+    // Inside the list: installing puts the skill in the place of the link.
+    let said = env.posse(&["plugin", "validate", "../market"]).success();
+    assert!(said.contains("  skill e: Bash\n"), "{said}");
+    // By itself the plugin does not hold it.
+    let (said, _) = env.posse(&["plugin", "validate", "../market/plugins/kit"]).fails_with(1);
+    assert!(said.contains("skills/e/SKILL.md") && said.contains("link-leads-out"), "{said}");
+    env.write("out/f.txt", "x");
+    link("../../../out/f.txt", "market/plugins/kit/f.txt");
+    let (said, _) = env.posse(&["plugin", "validate", "../market"]).fails_with(1);
+    assert!(said.contains("cannot be installed") && said.contains("kit/f.txt"), "{said}");
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use posse_core::diagnostic::{Diagnostic, Rule, Severity};
 use posse_core::plugin::PluginSource;
 use posse_runtime::catalog::{Catalog, CatalogOptions};
-use posse_runtime::plugins::{self, PluginError, Tree};
+use posse_runtime::plugins::{self, PluginError};
+use posse_runtime::skills::{Places, PluginSkills};
 use posse_runtime::world::World;
 use serde_json::json;
 
@@ -37,7 +38,7 @@ pub(super) fn run(
         checked.marketplace(&folder, world)?;
     }
     if plugins::is_plugin(&folder) || !plugins::is_marketplace(&folder) {
-        checked.plugin(&folder, world)?;
+        checked.plugin(&folder, &folder, world)?;
     }
     let limit = if strict { Severity::Warning } else { Severity::Error };
     let failed = checked.found.iter().any(|one| one.severity >= limit);
@@ -97,7 +98,7 @@ impl Checked {
                 continue;
             }
             if target.is_dir() {
-                self.plugin(&target, world)?;
+                self.plugin(&target, folder, world)?;
             } else {
                 let text = format!("`{}` lies in {path}, which does not exist", entry.name);
                 let file = folder.join(".claude-plugin/marketplace.json");
@@ -108,20 +109,31 @@ impl Checked {
         Ok(())
     }
 
-    fn plugin(&mut self, folder: &Path, world: &World) -> Result<(), Failure> {
+    /// Looks at a plugin whose links may lead anywhere below `fence`.
+    fn plugin(&mut self, folder: &Path, fence: &Path, world: &World) -> Result<(), Failure> {
         let options = CatalogOptions { headless: true, ..CatalogOptions::default() };
         let catalog = Catalog::of_plugin(world, &options, folder).map_err(|error| load_failure(&error))?;
         // What its user has not set yet is not the plugin's fault.
-        self.found.extend(catalog.diagnostics().into_iter().filter(|one| one.rule != Rule::PluginOption));
+        let skills = Places::with_plugins(catalog.plugins.iter().map(PluginSkills::of).collect()).read();
+        let skills = skills.diagnostics.into_iter().filter(|one| one.severity > Severity::Note);
+        let mut found: Vec<Diagnostic> = catalog.diagnostics().into_iter().chain(skills).collect();
+        found.retain(|one| one.rule != Rule::PluginOption);
+        if folder != fence {
+            // Installing puts what a link leads to in its place: only what leads out of the whole list is wrong.
+            found.retain(|one| one.rule != Rule::LinkLeadsOut);
+        }
+        let staging = tempfile::tempdir_in(world.temp_dir())
+            .map_err(|error| Failure::new(format!("{}: {error}", world.temp_dir().display())))?;
+        let copy = staging.path().join(folder.file_name().unwrap_or_default());
+        let powers = plugins::rehearse(folder, fence, &copy);
+        if let Err(error) = &powers {
+            found.extend(refusal(error, folder, &found));
+        }
+        self.found.append(&mut found);
         for plugin in &catalog.plugins {
             self.names.push(plugin.name.to_string());
-            let parts = plugins::Parts::read(folder, &mut Vec::new());
-            if let (Some(parts), Ok(tree)) = (parts, Tree::read(folder)) {
-                self.brings.push_str(&format!(
-                    "{} brings:\n{}",
-                    plugin.name,
-                    page::powers(&parts.powers(&tree))
-                ));
+            if let Ok(powers) = &powers {
+                self.brings.push_str(&format!("{} brings:\n{}", plugin.name, page::powers(powers)));
             }
         }
         if catalog.plugins.is_empty() {
@@ -130,4 +142,16 @@ impl Checked {
         }
         Ok(())
     }
+}
+
+/// Why the plugin could not be installed, unless that is said already.
+fn refusal(error: &PluginError, folder: &Path, found: &[Diagnostic]) -> Option<Diagnostic> {
+    let (rule, file) = if let PluginError::LeadsOut(path) = error {
+        (Rule::LinkLeadsOut, Path::new(path))
+    } else {
+        (Rule::InvalidPlugin, folder)
+    };
+    let is_said = rule == Rule::LinkLeadsOut && found.iter().any(|one| one.rule == rule);
+    let text = format!("it cannot be installed: {error}");
+    (!is_said).then(|| Diagnostic::of_file(rule, &file.into(), None, text))
 }
