@@ -5,6 +5,7 @@ mod config;
 mod expand;
 mod name;
 mod policy;
+mod veil;
 
 use crate::diagnostic::{Problem, Rule};
 use crate::node::{Entry, Node, Value};
@@ -14,6 +15,7 @@ pub use config::{FileServer, McpConfig, OAuthOptions, Reach, Transport, read_con
 pub use expand::{Missing, expand};
 pub use name::{LONGEST_NAME, full_name, normalized};
 pub use policy::{Denied, Policy, ServerRule, read_rule};
+pub use veil::without_keys;
 
 /// An entry of an agent's `mcpServers`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,8 @@ mod servers;
 mod sse;
 mod tools;
 
+use posse_core::mcp::{McpConfig, without_keys};
+
 pub use auth::{Login, LoginError, logout};
 pub use call::{CallOptions, Progress};
 pub use config::{Configured, McpOptions};
@@ -100,6 +102,27 @@ pub enum McpError {
     /// The session is over.
     #[error("the session is over")]
     Over,
+}
+
+impl McpError {
+    /// The same without secrets: what the configuration took from elsewhere, and keys in addresses.
+    fn veiled(mut self, config: &McpConfig) -> Self {
+        match &mut self {
+            Self::Connect { why, .. } | Self::Closed { why, .. } => {
+                *why = without_keys(&config.veiled(why));
+            }
+            // Its own words: an address in them may be one to open.
+            Self::Refused { message: text, .. } | Self::Nonsense { what: text, .. } => {
+                *text = config.veiled(text);
+            }
+            Self::NeedsLogin { .. }
+            | Self::TimedOut { .. }
+            | Self::Unsupported { .. }
+            | Self::Stopped
+            | Self::Over => {}
+        }
+        self
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::MODERN;
+use super::{MODERN, veil};
 use crate::diagnostic::{Problem, Rule};
 use crate::node::{Node, Value};
 
@@ -20,6 +20,10 @@ pub struct McpConfig {
     pub always_load: bool,
     /// `oauth`: how to log in, where the server's own word is not enough.
     pub oauth: OAuthOptions,
+    /// Values that came out of variables and options: not for anybody's eyes.
+    pub hidden: Vec<Box<str>>,
+    /// What [`McpConfig::words`] were before variables were filled in.
+    pub written: Option<Box<str>>,
 }
 
 /// How a server is reached.
@@ -77,19 +81,36 @@ pub struct OAuthOptions {
 impl McpConfig {
     /// A server that is reached like this, and nothing special about it.
     pub fn new(reach: Reach) -> Self {
-        Self { reach, timeout_ms: None, stateful: false, always_load: false, oauth: OAuthOptions::default() }
+        Self {
+            reach,
+            timeout_ms: None,
+            stateful: false,
+            always_load: false,
+            oauth: OAuthOptions::default(),
+            hidden: Vec::new(),
+            written: None,
+        }
     }
 
-    /// What connecting runs or reaches, for a person who decides about it.
+    /// What connecting runs or reaches, for a person who decides about it: as it was written, without secrets.
     pub fn words(&self) -> String {
-        match &self.reach {
+        if let Some(written) = &self.written {
+            return written.to_string();
+        }
+        let words = match &self.reach {
             Reach::Stdio { command, args, .. } => {
                 let words = std::iter::once(command).chain(args).map(|word| &**word);
                 words.collect::<Vec<_>>().join(" ")
             }
             Reach::Remote { url, .. } => url.to_string(),
             Reach::Sdk { name } => format!("{name}, inside the program that started posse"),
-        }
+        };
+        veil::without_keys(&veil::without_values(&words, &self.hidden))
+    }
+
+    /// A text that speaks of this server, without what the configuration took from variables and options.
+    pub fn veiled(&self, text: &str) -> String {
+        veil::without_values(text, &self.hidden)
     }
 
     /// What makes two servers the same one: everything that decides what is started or reached, written down without

@@ -1,7 +1,9 @@
 //! `${VAR}` and `${VAR:-default}` in configurations. A pure function over a lookup: where variables come from is the
 //! caller's business.
 
-use super::{McpConfig, Reach};
+use std::cell::RefCell;
+
+use super::{McpConfig, Reach, veil};
 
 /// A variable that is needed and not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +18,15 @@ pub fn expand<'e>(
     config: &McpConfig,
     lookup: &impl Fn(&str) -> Option<&'e str>,
 ) -> Result<McpConfig, Missing> {
-    let text = |text: &str| expand_text(text, lookup);
+    let hidden = RefCell::new(config.hidden.clone());
+    let look = |name: &str| {
+        let value = lookup(name)?;
+        if veil::is_secret(name, value) {
+            hidden.borrow_mut().push(value.into());
+        }
+        Some(value)
+    };
+    let text = |text: &str| expand_text(text, &look);
     let pairs = |pairs: &[(Box<str>, Box<str>)]| -> Result<Vec<_>, Missing> {
         pairs.iter().map(|(name, value)| Ok((name.clone(), text(value)?))).collect()
     };
@@ -32,7 +42,8 @@ pub fn expand<'e>(
         }
         Reach::Sdk { name } => Reach::Sdk { name: name.clone() },
     };
-    Ok(McpConfig { reach, ..config.clone() })
+    let written = Some(config.words().into());
+    Ok(McpConfig { reach, written, hidden: hidden.into_inner(), ..config.clone() })
 }
 
 /// Fills in one text. What is no reference stays as it is: `$HOME`, `${}`, `${1x}`, an open `${`.

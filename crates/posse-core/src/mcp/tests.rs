@@ -285,3 +285,41 @@ fn filled(config: &McpConfig) -> &str {
         Reach::Sdk { name } => name,
     }
 }
+
+#[test]
+fn what_is_shown_of_a_server_holds_no_secrets() {
+    let lookup = |name: &str| match name {
+        "TOKEN" => Some("s3cret"),
+        "HOME" => Some("/home/me"),
+        "N" => Some("7"),
+        _ => None,
+    };
+    for (written, shown) in [
+        ("{command: c, args: ['--key=${TOKEN}', '${HOME}/x', '${N}']}", "c --key=${TOKEN} ${HOME}/x ${N}"),
+        ("{url: 'https://me:${TOKEN}@h.com/mcp'}", "https://…@h.com/mcp"),
+        ("{url: 'https://me:pw@h.com/mcp?key=abc&x'}", "https://…@h.com/mcp?key=…&…"),
+        ("{url: 'https://h.com/${TOKEN}/mcp'}", "https://h.com/${TOKEN}/mcp"),
+        ("{command: c, args: ['postgres://u:p@db/x']}", "c postgres://…@db/x"),
+    ] {
+        let filled = expand(&config(written), &lookup).unwrap();
+        assert_eq!(filled.words(), shown);
+        assert_eq!(config(written).words(), shown, "before, too");
+        let veiled = filled.veiled("no s3cret in /home/me/x, 7 times");
+        let want = if written.contains("TOKEN") { "no … in" } else { "no s3cret in" };
+        assert!(veiled.starts_with(want) && veiled.ends_with("/home/me/x, 7 times"), "{veiled}");
+    }
+}
+
+#[test]
+fn addresses_in_a_text_lose_their_keys() {
+    for (text, want) in [
+        ("for url (http://a.b/c?key=x)b)", "for url (http://a.b/c?key=…)"),
+        ("http://u:p@a, then https://a/?x=1#y.", "http://…@a, then https://a/?x=…."),
+        ("no address at all: //x?y=z", "no address at all: //x?y=z"),
+        ("://", "://"),
+        ("http://a/b", "http://a/b"),
+        ("http://a/p@th?q", "http://a/p@th?…"),
+    ] {
+        assert_eq!(without_keys(text), want);
+    }
+}

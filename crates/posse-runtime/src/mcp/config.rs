@@ -192,6 +192,9 @@ impl Reading<'_> {
                         Err("only plugins that the administrator enables may bring servers".into());
                 } else if let Ok(config) = &mut offer.config {
                     know_plugin(config, plugin);
+                    let options = plugin.variables.user_config.iter();
+                    config.hidden = options.map(|(_, value)| value.clone()).collect();
+                    config.written = Some(mcp::without_keys(&server.words).into());
                 }
             }
         }

@@ -48,6 +48,8 @@ pub(super) struct Surroundings {
 /// A server that answers, or did until now.
 pub(super) struct Connection {
     server: Box<str>,
+    /// What must not be said of it.
+    config: McpConfig,
     remote: bool,
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
@@ -64,6 +66,7 @@ pub(super) struct Connection {
 
 /// The parts of a connection that exist before the handshake.
 struct Ends {
+    config: McpConfig,
     handler: Handler,
     changed: mpsc::Receiver<()>,
     fault: Fault,
@@ -93,7 +96,8 @@ impl Connection {
             }
         };
         let timed_out = || McpError::TimedOut { server: server.into(), what: "the greeting".into(), limit };
-        tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(timed_out()))
+        let opened = tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(timed_out()));
+        opened.map_err(|error| error.veiled(config))
     }
 
     async fn start(server: &str, config: &McpConfig, around: &Surroundings) -> Result<Self, McpError> {
@@ -103,7 +107,7 @@ impl Connection {
         while let Some(mode) = modes.next() {
             let (mut process, stdout, stdin) =
                 start_process(config, around).map_err(|error| failed(error.to_string()))?;
-            let ends = Ends::new(server, around);
+            let ends = Ends::new(server, config, around);
             let reader = Bounded::new(stdout, around.limits.message, ends.fault.clone());
             let transport = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(usize::MAX);
             match ends.handler.clone().serve_with_lifecycle(transport, mode).await {
@@ -162,7 +166,7 @@ impl Connection {
         // What fails for a moment, as while a server starts, is tried again; the limit of the whole holds.
         let mut pauses = [500, 1000, 2000].map(Duration::from_millis).into_iter();
         loop {
-            let ends = Ends::new(server, around);
+            let ends = Ends::new(server, config, around);
             match greet(&ends, *transport, &web).await {
                 Ok(service) => return Ok(Self::new(server, service, None, ends, around)),
                 Err(Unreached::Login) => return Err(McpError::NeedsLogin { server: server.into() }),
@@ -184,6 +188,7 @@ impl Connection {
     ) -> Self {
         Self {
             server: server.into(),
+            config: ends.config,
             remote: process.is_none(),
             peer: service.peer().clone(),
             info: service.peer_info(),
@@ -308,7 +313,7 @@ impl Connection {
     /// What went wrong, in our own words.
     pub(super) async fn failed(&self, error: ServiceError) -> McpError {
         let server = self.server.clone();
-        match error {
+        let error = match error {
             ServiceError::McpError(error) => {
                 McpError::Refused { server, message: cut(error.message.into(), 2000) }
             }
@@ -323,7 +328,8 @@ impl Connection {
                 McpError::Closed { server, why: self.end_of_it().await }
             }
             other => McpError::Closed { server, why: cut(other.to_string(), 2000) },
-        }
+        };
+        error.veiled(&self.config)
     }
 
     /// Why the connection ended.
@@ -349,7 +355,7 @@ impl Connection {
 }
 
 impl Ends {
-    fn new(server: &str, around: &Surroundings) -> Self {
+    fn new(server: &str, config: &McpConfig, around: &Surroundings) -> Self {
         let (progress, _) = broadcast::channel(64);
         let (sender, changed) = mpsc::channel(1);
         let handler = Handler {
@@ -359,7 +365,7 @@ impl Ends {
             progress,
             changed: sender,
         };
-        Self { handler, changed, fault: Fault::default() }
+        Self { config: config.clone(), handler, changed, fault: Fault::default() }
     }
 }
 
