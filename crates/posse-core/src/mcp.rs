@@ -13,7 +13,7 @@ use crate::node::{Entry, Node, Value};
 pub use choose::{Approvals, Chosen, McpSource, NotStarted, Offered, Rules, Standing, choose};
 pub use config::{FileServer, McpConfig, OAuthOptions, Reach, Transport, read_config, read_file};
 pub use expand::{Missing, expand};
-pub use name::{LONGEST_NAME, full_name, normalized};
+pub use name::{LONGEST_NAME, clash, full_name, normalized};
 pub use policy::{Denied, Policy, ServerRule, read_rule};
 pub use veil::without_keys;
 

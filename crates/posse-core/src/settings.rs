@@ -177,6 +177,19 @@ pub struct McpSettings {
     pub policy: mcp::Policy,
     /// `enableAllProjectMcpServers`, `enabledMcpjsonServers` and `disabledMcpjsonServers`.
     pub approvals: mcp::Approvals,
+    /// `mcpServers`.
+    pub servers: Vec<SettingsServer>,
+}
+
+/// A server that stands in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsServer {
+    /// Its name.
+    pub name: Box<str>,
+    /// How to reach it, or why nobody can tell.
+    pub config: Result<mcp::McpConfig, String>,
+    /// The file.
+    pub by: SetIn,
 }
 
 /// Names and values, in order.

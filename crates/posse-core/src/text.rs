@@ -1,4 +1,15 @@
-//! Positions in a text. Knows bytes, lines and columns; knows nothing of what the text says.
+//! Positions in a text, and text that cannot steer a terminal. Knows bytes, lines, columns and characters; knows nothing
+//! of what the text says.
+
+/// Text of unknown origin on one line: no control characters, and none that turn the direction of what is read.
+pub fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
 
 /// A range of bytes in one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

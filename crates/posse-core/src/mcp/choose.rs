@@ -1,7 +1,7 @@
 //! Which of the servers that somebody configured a session has: who wins a name, what policy refuses, what waits for a
 //! yes. Pure: it is given what was found and what settings say.
 
-use super::{McpConfig, Policy, expand};
+use super::{McpConfig, Policy, clash, expand, normalized};
 
 /// Who configured a server, weakest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +97,16 @@ pub enum NotStarted {
     /// Somebody stronger has a server of that name.
     #[error("a server of this name from the source `{0}` counts instead")]
     Shadowed(&'static str),
+    /// Rules for the tools of one server would mean those of another.
+    #[error(
+        "its tools could not be told from those of `{name}` (source `{source_label}`): rename one of the two"
+    )]
+    TooAlike {
+        /// The server that keeps its name.
+        name: Box<str>,
+        /// Who configured that one.
+        source_label: &'static str,
+    },
 }
 
 /// Whether a server can be used.
@@ -106,6 +116,8 @@ pub enum Standing {
     Ready,
     /// Not before somebody says yes to it.
     NeedsApproval,
+    /// Not before somebody trusts the folder it came with.
+    NeedsTrust,
     /// It may not.
     Denied(NotStarted),
     /// Nobody can tell how.
@@ -128,13 +140,12 @@ pub fn choose<'e>(
     rules: &Rules,
     lookup: &impl Fn(&str) -> Option<&'e str>,
 ) -> Vec<Chosen> {
-    // Strongest first; what came first stays first among equals.
-    offered.sort_by(|a, b| b.source.cmp(&a.source));
+    // Strongest first; what came first stays first among equals. Of two that are too much alike, the plainer name stays.
+    offered.sort_by_key(|one| (std::cmp::Reverse(one.source.clone()), normalized(&one.name).len()));
     let mut chosen: Vec<Chosen> = Vec::with_capacity(offered.len());
     for mut one in offered {
-        let winner = chosen.iter().find(|other| other.offered.name == one.name && holds(&other.standing));
-        let standing = match winner {
-            Some(winner) => Standing::Denied(NotStarted::Shadowed(winner.offered.source.label())),
+        let standing = match name_taken(&one.name, &chosen) {
+            Some(why) => Standing::Denied(why),
             None => judge(&mut one, rules, lookup),
         };
         chosen.push(Chosen { offered: one, standing });
@@ -143,16 +154,27 @@ pub fn choose<'e>(
     chosen
 }
 
+/// Whether somebody stronger has the name, or one that cannot be told from it.
+fn name_taken(name: &str, stronger: &[Chosen]) -> Option<NotStarted> {
+    let holding = || stronger.iter().filter(|other| holds(&other.standing)).map(|other| &other.offered);
+    if let Some(winner) = holding().find(|other| *other.name == *name) {
+        return Some(NotStarted::Shadowed(winner.source.label()));
+    }
+    let winner = holding().find(|other| clash(&other.name, name))?;
+    Some(NotStarted::TooAlike { name: winner.name.clone(), source_label: winner.source.label() })
+}
+
 /// Whether a name is taken: also by what is broken, so that a slip in a strong source does not bring a weak one back.
 fn holds(standing: &Standing) -> bool {
     match standing {
-        Standing::Ready | Standing::NeedsApproval | Standing::Broken(_) => true,
+        Standing::Ready | Standing::NeedsApproval | Standing::NeedsTrust | Standing::Broken(_) => true,
         Standing::Denied(NotStarted::SwitchedOff) => true,
         Standing::Denied(
             NotStarted::Policy(_)
             | NotStarted::ManagedOnly
             | NotStarted::Strict
             | NotStarted::PluginOnly
+            | NotStarted::TooAlike { .. }
             | NotStarted::Shadowed(_),
         ) => false,
     }
@@ -201,7 +223,9 @@ fn approval(name: &str, rules: &Rules) -> Standing {
     let Approvals { all, enabled, disabled } = &rules.approvals;
     if listed(disabled) {
         Standing::Denied(NotStarted::SwitchedOff)
-    } else if rules.trusted && (*all || listed(enabled)) {
+    } else if !rules.trusted {
+        Standing::NeedsTrust
+    } else if *all || listed(enabled) {
         Standing::Ready
     } else {
         Standing::NeedsApproval

@@ -244,6 +244,10 @@ pub fn read_file(root: &Node) -> (Vec<FileServer>, Vec<Problem>) {
 }
 
 fn not_servers(node: &Node) -> Problem {
-    let text = format!("a file of MCP servers holds `mcpServers`, a mapping; this is {}", node.kind());
+    let text = match &node.value {
+        Value::Map(_) => "`mcpServers` is missing: servers stand under it, by name".to_owned(),
+        _ => format!("a file of MCP servers holds `mcpServers`, a mapping; this is {}", node.kind()),
+    };
     Problem::at(Rule::InvalidMcpServer, node.span, text)
+        .hint("write {\"mcpServers\": {\"name\": {\"command\": …}}}")
 }

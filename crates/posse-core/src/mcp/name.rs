@@ -8,6 +8,13 @@ pub fn normalized(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
 
+/// Whether tools of two servers could have one name, or a rule for one could mean tools of the other: `my.server` and
+/// `my_server`, `a` and `a__b`.
+pub fn clash(one: &str, other: &str) -> bool {
+    let (one, other) = (format!("{}__", normalized(one)), format!("{}__", normalized(other)));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
 /// The name of a server's tool; `None` if no provider would take it.
 pub fn full_name(server: &str, tool: &str) -> Option<Box<str>> {
     let name = format!("mcp__{}__{}", normalized(server), normalized(tool));

@@ -127,7 +127,8 @@ impl What {
             Some(!server.is_empty() && !server.contains('*') && !tool.trim_end_matches('*').contains('*'))
         };
         if name.contains('*') && of_a_server(name) != Some(true) {
-            return Self::Names(name.into());
+            let of_servers = name.starts_with("mcp__").then(|| McpPattern::spelled(name));
+            return Self::Names(of_servers.as_deref().unwrap_or(name).into());
         }
         match ToolPattern::parse(name) {
             ToolPattern::All => Self::Everything,

@@ -218,7 +218,7 @@ fn denies_win_and_see_through_wrappers_links_and_paths() {
     check(
         Mode::BypassPermissions,
         "allow Bash; allow Read; deny Bash(rm:*); deny Bash(git push *); deny Read(.env); deny Edit(/secret/**); \
-         deny WebFetch(domain:evil.com); deny mcp__*__delete; deny Agent(bad); deny Agent(model:opus*); deny Skill(x); \
+         deny WebFetch(domain:evil.com); deny mcp__*__delete; deny mcp__my server; deny mcp__*__a.b; deny Agent(bad); deny Agent(model:opus*); deny Skill(x); \
          deny Bash(run_in_background:true)",
         &[
             ("Bash ls", "allow"),
@@ -253,6 +253,8 @@ fn denies_win_and_see_through_wrappers_links_and_paths() {
             ("WebFetch https://EVIL.com./x", "deny"),
             ("mcp__s__delete", "deny"),
             ("mcp__s__list", "allow"),
+            ("mcp__my_server__list", "deny"),
+            ("mcp__s__a_b", "deny"),
             ("Agent bad", "deny"),
             ("Task bad", "deny"),
             ("Agent good", "deny"),

@@ -2,7 +2,9 @@
 
 use super::trust::{self, FolderTrust, Ignored, IgnoredKind, WhyIgnored};
 use super::walk::Said;
-use super::{Layer, PluginOnly, Report, Set, SetIn, Settings, SettingsFile, permissions, texts};
+use super::{
+    Layer, PluginOnly, Report, Set, SetIn, Settings, SettingsFile, SettingsServer, permissions, texts,
+};
 use crate::budget;
 use crate::diagnostic::{Problem, Rule, Severity};
 use crate::hooks;
@@ -79,6 +81,7 @@ pub(super) fn apply(
         "allowManagedMcpServersOnly" => settings.managed_mcp_only = on(node, by),
         "allowedMcpServers" => allowed_servers(settings, node, report),
         "deniedMcpServers" => denied_servers(settings, node, report),
+        "mcpServers" => servers(settings, node, by, report),
         "enableAllProjectMcpServers" => settings.mcp.approvals.all = node.as_bool() == Some(true),
         // Every layer can add a yes or a no; a no wins.
         "enabledMcpjsonServers" => settings.mcp.approvals.enabled.extend(texts(node)),
@@ -160,6 +163,15 @@ fn unheard(
         if let Some(lock) = lock {
             return Some((kind, WhyIgnored::ManagedOnly(lock.clone())));
         }
+    }
+    // Trust in a folder is no yes to the programs that come with it; the user's own file in it may hold one.
+    let is_yes = match name {
+        "enableAllProjectMcpServers" => said.node.as_bool() == Some(true),
+        "enabledMcpjsonServers" => true,
+        _ => false,
+    };
+    if is_yes && by.layer == Layer::Project && !untrusted {
+        return Some((IgnoredKind::Switch, WhyIgnored::OwnYes));
     }
     let kind = untrusted.then(|| trust::needed(name, said.node)).flatten()?;
     Some((kind, WhyIgnored::Untrusted))
@@ -299,6 +311,17 @@ fn denied_servers(settings: &mut Settings, node: &Node, report: &mut Report) {
             Ok(rule) => settings.mcp.policy.denied.push(rule),
             Err(problem) => report.refuse(problem),
         }
+    }
+}
+
+fn servers(settings: &mut Settings, node: &Node, by: &SetIn, report: &mut Report) {
+    for entry in node.as_map().unwrap_or_default() {
+        let config = mcp::read_config(&entry.node).map_err(|problem| {
+            let text = problem.text.clone();
+            report.problem(problem);
+            text
+        });
+        settings.mcp.servers.push(SettingsServer { name: entry.key.clone(), config, by: by.clone() });
     }
 }
 

@@ -402,6 +402,6 @@ pub static KEYS: &[Key] = &[
     known("parentSettingsBehavior", Shape::Text, "How settings of a parent process count.").managed(),
     known("managedSourcesBehavior", Shape::Text, "How managed sources combine.").managed(),
     known("wslInheritsWindowsSettings", Shape::Flag, "Windows settings count under WSL.").managed(),
-    known("mcpServers", Shape::Object, "MCP servers belong into .mcp.json; here they are not read."),
+    used("mcpServers", Shape::Object, "MCP servers; those of a project need a yes, as in .mcp.json."),
     known("$schema", Shape::Text, "The schema, for editors."),
 ];

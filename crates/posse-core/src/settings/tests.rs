@@ -635,8 +635,8 @@ fn every_key_takes_its_shape_and_reports_another_where_it_stands() {
             } else {
                 assert!(problems[0].text.contains("only in managed settings"), "{problems:?}");
             }
-            let denies =
-                matches!(key.name, "permissions" | "permissions.deny") || key.name.starts_with("budget");
+            let denies = matches!(key.name, "permissions" | "permissions.deny" | "deniedMcpServers")
+                || key.name.starts_with("budget");
             let stops = denies || (layer == Layer::Managed && key.used);
             assert_eq!(!settings.unsound.is_empty(), stops, "{} in {}", key.name, layer.word());
         }

@@ -51,11 +51,13 @@ pub enum IgnoredKind {
     Switch,
     /// A plugin that is switched on or off, or an option of one.
     Plugin,
+    /// A server of tools.
+    Server,
 }
 
 impl IgnoredKind {
     /// All kinds, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Rule,
         Self::Hook,
         Self::Directory,
@@ -64,6 +66,7 @@ impl IgnoredKind {
         Self::Sandbox,
         Self::Switch,
         Self::Plugin,
+        Self::Server,
     ];
 
     /// What so many of them are called.
@@ -77,6 +80,7 @@ impl IgnoredKind {
             Self::Sandbox => ("sandbox setting", "sandbox settings"),
             Self::Switch => ("switch", "switches"),
             Self::Plugin => ("plugin setting", "plugin settings"),
+            Self::Server => ("MCP server", "MCP servers"),
         };
         format!("{count} {}", if count == 1 { one } else { many })
     }
@@ -93,6 +97,8 @@ pub enum WhyIgnored {
     HooksOff(SetIn),
     /// The administrator lets only plugins bring it.
     PluginsOnly(SetIn),
+    /// It would be a folder's yes to what came with the folder.
+    OwnYes,
 }
 
 /// Whether a key of a folder's file waits for trust, and as what.
@@ -114,6 +120,7 @@ pub(super) fn needed(name: &str, node: &Node) -> Option<IgnoredKind> {
         // A folder cannot say yes to its own servers, nor widen a list of those that are allowed.
         "enableAllProjectMcpServers" => (IgnoredKind::Switch, says(true)),
         "enabledMcpjsonServers" | "allowedMcpServers" => (IgnoredKind::Switch, true),
+        "mcpServers" => (IgnoredKind::Server, true),
         "sandbox.enabled" | "sandbox.failIfUnavailable" => (IgnoredKind::Sandbox, says(false)),
         "sandbox.autoAllowBashIfSandboxed"
         | "sandbox.allowUnsandboxedCommands"

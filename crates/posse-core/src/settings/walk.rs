@@ -115,8 +115,8 @@ fn lost(key: &'static Key, node: &Node, layer: Layer, text: String, report: &mut
         None => problem,
     };
     let nothing = matches!(node.value, Value::Null);
-    let limits =
-        matches!(key.name, "permissions" | "permissions.deny" | "budget") || key.name.starts_with("budget.");
+    let limits = matches!(key.name, "permissions" | "permissions.deny" | "budget" | "deniedMcpServers")
+        || key.name.starts_with("budget.");
     let may_deny = limits && !nothing;
     if may_deny || (layer == Layer::Managed && key.used) {
         report.refuse(with_hint(Problem::at(Rule::InvalidSetting, node.span, text)));

@@ -27,3 +27,16 @@ fn lines_know_where_they_start() {
     let got: Vec<_> = lines_with_offsets("a\r\n\nbc").collect();
     assert_eq!(got, [(0, "a"), (3, ""), (4, "bc")]);
 }
+
+#[test]
+fn text_that_is_shown_cannot_steer_a_terminal() {
+    for (text, want) in [
+        ("a\u{1b}[2Jb", "a [2Jb"),
+        ("a\nb\tc", "a b c"),
+        ("x\u{202e}txt.exe", "x txt.exe"),
+        ("\u{2066}a\u{2069}\u{9b}\u{feff}", " a   "),
+        ("größe 👩\u{200d}💻", "größe 👩\u{200d}💻"),
+    ] {
+        assert_eq!(plain(text), want);
+    }
+}

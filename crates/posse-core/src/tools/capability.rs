@@ -68,6 +68,11 @@ impl Capability {
         self.mcp.iter().all(|filter| filter.admits(full_name))
     }
 
+    /// Whether a deny takes away all the MCP tools that `wanted` means, whatever is allowed.
+    pub fn denies_mcp(&self, wanted: &McpPattern) -> bool {
+        self.mcp.iter().flat_map(|filter| &filter.deny).any(|pattern| pattern.covers(wanted))
+    }
+
     /// Whether any of the MCP tools that `wanted` means could pass, whichever servers there turn out to be.
     pub fn may_admit(&self, wanted: &McpPattern) -> bool {
         let mut left = BTreeSet::from([wanted]);
@@ -75,10 +80,7 @@ impl Capability {
             let both = left.iter().flat_map(|one| allow.iter().filter_map(|other| narrower(one, other)));
             left = both.collect();
         }
-        let denied = |one: &McpPattern| {
-            self.mcp.iter().flat_map(|filter| &filter.deny).any(|pattern| pattern.covers(one))
-        };
-        left.into_iter().any(|one| !denied(one))
+        left.into_iter().any(|one| !self.denies_mcp(one))
     }
 
     /// Whether no MCP tool whatsoever can pass.

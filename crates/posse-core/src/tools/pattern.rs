@@ -68,7 +68,16 @@ impl McpPattern {
         Self::Prefix(format!("{MCP}{}__", crate::mcp::normalized(name)).into())
     }
 
+    /// An entry as tools are called: people write a server's name as it is, `mcp__my server`. Stars stay.
+    pub fn spelled(entry: &str) -> String {
+        let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
+        entry.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+    }
+
     fn parse(entry: &str) -> Option<Self> {
+        entry.strip_prefix(MCP)?;
+        // What has an argument means no tool at all, and must not become one.
+        let entry = &*if entry.contains('(') { entry.to_owned() } else { Self::spelled(entry) };
         let rest = entry.strip_prefix(MCP)?;
         if let Some(prefix) = entry.strip_suffix('*') {
             return Some(Self::Prefix(prefix.into()));

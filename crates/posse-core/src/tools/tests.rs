@@ -115,7 +115,10 @@ fn check_any_entry(entry: &str) {
     why_not_a_tool(entry);
     match ToolPattern::parse(entry) {
         ToolPattern::All => assert_eq!(entry, "*"),
-        ToolPattern::Mcp(McpPattern::Exact(name)) => assert_eq!(&*name, entry),
+        ToolPattern::Mcp(McpPattern::Exact(name)) => {
+            let written = if entry.contains('(') { entry.to_owned() } else { McpPattern::spelled(entry) };
+            assert_eq!(*name, written);
+        }
         ToolPattern::Mcp(McpPattern::Prefix(prefix)) => {
             assert!(entry.starts_with("mcp__") && prefix.starts_with("mcp__"), "{entry:?} {prefix:?}");
         }
@@ -230,6 +233,9 @@ fn every_form_of_entry_is_understood() {
         ("mcp__github__create_issue", "mcp mcp__github__create_issue"),
         ("mcp__a__b__c", "mcp mcp__a__b__c"),
         ("mcp__github", "mcp mcp__github__…"),
+        ("mcp__my server", "mcp mcp__my_server__…"),
+        ("mcp__my.server__do it", "mcp mcp__my_server__do_it"),
+        ("mcp__plugin:a:b*", "mcp mcp__plugin_a_b…"),
         ("mcp__github__", "mcp mcp__github__…"),
         ("mcp__github__*", "mcp mcp__github__…"),
         ("mcp__github__get_*", "mcp mcp__github__get_…"),

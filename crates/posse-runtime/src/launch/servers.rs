@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, join_all};
 use posse_core::diagnostic::Severity;
-use posse_core::mcp::{McpConfig, McpServer, Standing, full_name, normalized};
+use posse_core::mcp::{McpConfig, McpServer, NotStarted, Standing, clash, full_name, normalized};
 use posse_core::origin::Origin;
 use posse_core::skill;
+use posse_core::text::plain;
 use posse_core::tools::{Capability, McpPattern};
 
 use super::{LaunchError, LaunchRequest};
@@ -39,8 +40,8 @@ pub(super) fn open(
     };
     let found = config::read(world, catalog, &options).map_err(LaunchError::Servers)?;
     let wrong = found.diagnostics.iter().filter(|one| one.severity == Severity::Error);
-    notes.extend(wrong.map(|one| format!("{}: {}", one.file.display(), one.text)));
-    notes.extend(found.servers.iter().filter_map(unused));
+    notes.extend(wrong.map(|one| plain(&format!("{}: {}", one.file.display(), one.text))));
+    notes.extend(found.servers.iter().filter_map(unused).map(|note| plain(&note)));
     let setup = Setup {
         world: Arc::clone(world),
         desk: request.desk.clone(),
@@ -60,8 +61,22 @@ fn unused(server: &Configured) -> Option<String> {
         Standing::NeedsApproval => {
             Some(format!("the server `{name}` of {file} waits for a yes: `posse mcp enable {name}`"))
         }
+        Standing::NeedsTrust => Some(format!(
+            "the server `{name}` of {file} came with the folder, which you do not trust: `posse trust`, and \
+             `posse mcp enable {name}` if you want it"
+        )),
+        Standing::Denied(why @ NotStarted::TooAlike { .. }) => {
+            Some(format!("the server `{name}` of {file} is not used: {why}"))
+        }
         // Somebody wanted it so, and knows.
-        Standing::Denied(_) => None,
+        Standing::Denied(
+            NotStarted::Policy(_)
+            | NotStarted::ManagedOnly
+            | NotStarted::Strict
+            | NotStarted::PluginOnly
+            | NotStarted::SwitchedOff
+            | NotStarted::Shadowed(_),
+        ) => None,
         Standing::Broken(why) => Some(format!("the server `{name}` of {file} cannot be used: {why}")),
     }
 }
@@ -120,17 +135,20 @@ impl Belt {
         notes: &mut Vec<String>,
     ) -> Self {
         let holder = Holder { agent: asker.id, own: false };
-        let mut own = Vec::new();
+        let mut own: Vec<Box<str>> = Vec::new();
         let mut leases: Vec<Arc<Lease>> = Vec::new();
         for server in asker.own {
-            match own_lease(servers, catalog, world, server, &asker) {
+            let leased = match alike(servers, server, &own) {
+                Some(why) => Err(why),
+                None => own_lease(servers, catalog, world, server, &asker),
+            };
+            match leased {
                 Ok(lease) => {
                     own.push(server.name().into());
                     leases.push(Arc::new(lease));
                 }
-                Err(why) => {
-                    notes.push(format!("the server `{}` of the agent is left out: {why}", server.name()))
-                }
+                Err(why) => notes
+                    .push(plain(&format!("the server `{}` of the agent is left out: {why}", server.name()))),
             }
         }
         let may_use = |one: &&Configured| {
@@ -146,8 +164,15 @@ impl Belt {
             .collect();
         leases.extend(session);
         let asked = join_all(leases.iter().map(|lease| lease.facts())).await;
-        let failed = leases.iter().zip(asked).filter_map(|(lease, facts)| Some((lease, facts.err()?)));
-        notes.extend(failed.map(|(lease, error)| format!("the server `{}`: {error}", lease.name())));
+        for (lease, facts) in leases.iter().zip(asked) {
+            let name = lease.name();
+            // What the session's servers lack is said once, to the main agent.
+            let is_news = asker.id.is_empty() || own.iter().any(|own| **own == *name);
+            match facts {
+                Err(error) => notes.push(plain(&format!("the server `{name}`: {error}"))),
+                Ok(facts) => notes.extend(left_out(name, &facts).filter(|_| is_news)),
+            }
+        }
         let parted: Vec<Parted> = leases.iter().filter_map(|lease| Parted::of(lease, &own)).collect();
         Self {
             servers: servers.clone(),
@@ -190,9 +215,14 @@ impl Belt {
         })
     }
 
+    /// All of its own servers, whatever lists of tools say; but what is denied is denied.
     fn admits(&self, server: &str, tool: &str) -> bool {
-        self.own.iter().any(|own| **own == *server)
-            || full_name(server, tool).is_some_and(|name| self.capability.admits_mcp(&name))
+        let Some(name) = full_name(server, tool) else { return false };
+        if self.own.iter().any(|own| **own == *server) {
+            !self.capability.denies_mcp(&McpPattern::Exact(name))
+        } else {
+            self.capability.admits_mcp(&name)
+        }
     }
 
     fn of_server(&self, lease: &Arc<Lease>, facts: &Facts) -> Vec<Arc<dyn AnyTool>> {
@@ -243,6 +273,27 @@ impl MoreTools for Belt {
     }
 }
 
+/// What is said of tools that nobody can use.
+fn left_out(server: &str, facts: &Facts) -> Option<String> {
+    const SHOWN: usize = 3;
+    let (first, more) = (facts.left_out.first()?, facts.left_out.len().saturating_sub(SHOWN));
+    let mut text =
+        facts.left_out.iter().take(SHOWN).skip(1).fold(first.clone(), |text, one| text + "; " + one);
+    if more > 0 {
+        text.push_str(&format!("; and {more} more (`posse mcp get {server}`)"));
+    }
+    Some(plain(&format!("tools of the server `{server}` are left out: {text}")))
+}
+
+/// Why a server of an agent's own cannot be told from another, if it cannot. One of the very same name takes its place.
+fn alike(servers: &Servers, server: &McpServer, own: &[Box<str>]) -> Option<String> {
+    let name = server.name();
+    let of_session = servers.configured().iter().filter(|one| one.standing == Standing::Ready);
+    let others = of_session.map(|one| &*one.name).chain(own.iter().map(|own| &**own));
+    let mut others = others.filter(|other| *other != name && clash(other, name));
+    others.next().map(|other| format!("its tools could not be told from those of `{other}`"))
+}
+
 /// A server that an agent's file names or brings along.
 fn own_lease(
     servers: &Servers,
@@ -251,6 +302,9 @@ fn own_lease(
     server: &McpServer,
     asker: &Asker<'_>,
 ) -> Result<Lease, String> {
+    if asker.capability.denies_mcp(&McpPattern::server(server.name())) {
+        return Err("its tools are denied".to_owned());
+    }
     match server {
         McpServer::Named(name) => servers
             .lease(name, Holder { agent: asker.id, own: false })

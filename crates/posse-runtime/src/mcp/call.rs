@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotification,
-    CancelledNotificationParam, ClientRequest, ProgressToken, RequestId, RequestMetaObject, ServerResult,
+    CancelledNotificationParam, ClientRequest, ContentBlock, ProgressToken, RequestId, RequestMetaObject,
+    ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Map, Value};
@@ -13,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::McpError;
 use super::connect::Connection;
+use super::facts::cut;
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +67,10 @@ pub(super) async fn call_tool(
         let asked = Asked { what: &what, limit, meta: meta.clone(), options: options.again() };
         match ask(connection, request, asked).await? {
             ServerResult::CallToolResult(result) => return Ok(result),
+            ServerResult::CustomResult(answer) => {
+                return read_loosely(answer.0)
+                    .ok_or_else(|| connection.nonsense("the answer is none to a call"));
+            }
             ServerResult::InputRequiredResult(wanted) => {
                 let answering = connection.answer(wanted.input_requests.unwrap_or_default());
                 let answers = tokio::select! {
@@ -82,6 +88,20 @@ pub(super) async fn call_tool(
         }
     }
     Err(connection.nonsense("it asks for more input without end"))
+}
+
+/// An answer that holds something nobody knows: what can be read is read, and the rest is named.
+fn read_loosely(mut answer: Value) -> Option<CallToolResult> {
+    let Value::Array(blocks) = answer.get_mut("content")?.take() else { return None };
+    let read = |block: Value| {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("nothing");
+        let unknown = format!("[a part of the answer that posse cannot read: {}]", cut(kind.to_owned(), 100));
+        serde_json::from_value(block).unwrap_or_else(|_| ContentBlock::text(unknown))
+    };
+    let mut result = CallToolResult::success(blocks.into_iter().map(read).collect());
+    result.is_error = answer.get("isError").and_then(Value::as_bool);
+    result.structured_content = answer.get("structuredContent").cloned();
+    Some(result)
 }
 
 /// A question and how it is asked.

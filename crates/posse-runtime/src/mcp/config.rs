@@ -11,9 +11,11 @@ use posse_core::mcp::{
     self, Approvals, Chosen, McpConfig, McpSource, NotStarted, Offered, Reach, Rules, Standing, choose,
     expand,
 };
+use posse_core::settings::{Layer, SettingsServer};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::kept;
 use crate::catalog::{Catalog, Plugin, SettingSources};
 use crate::trust;
 use crate::world::{Env, World};
@@ -47,6 +49,8 @@ pub struct Configured {
     pub file: Arc<Path>,
     /// Whether it can be used.
     pub standing: Standing,
+    /// What a yes to it is a yes to.
+    pub consent: Option<Box<str>>,
 }
 
 /// What was found.
@@ -81,7 +85,7 @@ pub fn read(world: &World, catalog: &Catalog, options: &McpOptions) -> Result<Fo
     }
     let managed_only = reading.managed(&catalog.layout.managed);
     let record = reading.record(world);
-    let own = record.project(&catalog.trust.folder);
+    let mut own = record.project(&catalog.trust.folder);
     if !options.bare {
         if let Some(file) = record.file.as_ref().filter(|_| options.sources.user) {
             reading.values(file, record.servers.as_ref(), &McpSource::User);
@@ -96,9 +100,17 @@ pub fn read(world: &World, catalog: &Catalog, options: &McpOptions) -> Result<Fo
             reading.plugin(plugin, catalog);
         }
     }
+    reading.settings(&catalog.settings.mcp.servers);
     for given in &options.configs {
         reading.flag(given, &world.cwd)?;
     }
+    // A yes to one program is none to another that came in its place.
+    let consents = std::mem::take(&mut own.consents);
+    own.enabled.retain(|name| {
+        consents
+            .get(&**name)
+            .is_none_or(|given| reading.consent(name, &McpSource::Project).as_ref() == Some(given))
+    });
     let said = &catalog.settings.mcp;
     let approvals = Approvals {
         all: said.approvals.all || own.all,
@@ -161,6 +173,28 @@ impl Reading<'_> {
         true
     }
 
+    /// Servers of settings files. They were read, and complained of, with the rest of those.
+    fn settings(&mut self, servers: &[SettingsServer]) {
+        for one in servers {
+            let source = match one.by.layer {
+                Layer::User => McpSource::User,
+                Layer::Project => McpSource::Project,
+                // `--settings` is no `--mcp-config`.
+                Layer::Local | Layer::Flag => McpSource::Local,
+                Layer::Managed => McpSource::Managed,
+            };
+            let offer = Offered { name: one.name.clone(), config: one.config.clone(), source };
+            self.offers.push((offer, Arc::clone(&one.by.file)));
+        }
+    }
+
+    /// What a yes to the server that counts would be a yes to.
+    fn consent(&self, name: &str, source: &McpSource) -> Option<Box<str>> {
+        let mut offers = self.offers.iter().map(|(offer, _)| offer);
+        let offer = offers.find(|offer| *offer.name == *name && offer.source == *source)?;
+        offer.config.as_ref().ok().map(kept::consent)
+    }
+
     fn project(&mut self, cwd: &Path, top: Option<&Path>) {
         for folder in cwd.ancestors() {
             let path = folder.join(".mcp.json");
@@ -194,7 +228,6 @@ impl Reading<'_> {
                     know_plugin(config, plugin);
                     let options = plugin.variables.user_config.iter();
                     config.hidden = options.map(|(_, value)| value.clone()).collect();
-                    config.written = Some(mcp::without_keys(&server.words).into());
                 }
             }
         }
@@ -288,20 +321,25 @@ impl Reading<'_> {
 
     fn found(self, rules: &Rules, switched_off: &[Box<str>]) -> Found {
         let Self { env, offers, diagnostics } = self;
-        let files: Vec<(Box<str>, McpSource, Arc<Path>)> = offers
+        let facts: Vec<_> = offers
             .iter()
-            .map(|(offer, file)| (offer.name.clone(), offer.source.clone(), Arc::clone(file)))
+            .map(|(offer, file)| {
+                let consent = offer.config.as_ref().ok().map(kept::consent);
+                (offer.name.clone(), offer.source.clone(), (Arc::clone(file), consent))
+            })
             .collect();
         let chosen =
             choose(offers.into_iter().map(|(offer, _)| offer).collect(), rules, &|name| env.get(name));
         let configured = |one: Chosen| {
             let Chosen { offered: Offered { name, config, source }, mut standing } = one;
-            if switched_off.contains(&name) && matches!(standing, Standing::Ready | Standing::NeedsApproval) {
+            if switched_off.contains(&name)
+                && matches!(standing, Standing::Ready | Standing::NeedsApproval | Standing::NeedsTrust)
+            {
                 standing = Standing::Denied(NotStarted::SwitchedOff);
             }
-            let file = files.iter().find(|(other, from, _)| *other == name && *from == source);
-            let file = file.map_or_else(|| Path::new("").into(), |(_, _, file)| Arc::clone(file));
-            Configured { name, config: config.ok(), source, file, standing }
+            let found = facts.iter().find(|(other, from, _)| *other == name && *from == source);
+            let (file, consent) = found.map_or_else(|| (Path::new("").into(), None), |one| one.2.clone());
+            Configured { name, config: config.ok(), source, file, standing, consent }
         };
         Found { servers: chosen.into_iter().map(configured).collect(), diagnostics }
     }
@@ -323,6 +361,7 @@ struct Own {
     enabled: Vec<Box<str>>,
     disabled: Vec<Box<str>>,
     switched_off: Vec<Box<str>>,
+    consents: HashMap<String, Box<str>>,
 }
 
 impl Record {
@@ -342,6 +381,11 @@ impl Record {
             enabled: names(&project.enabled_mcpjson_servers),
             disabled: names(&project.disabled_mcpjson_servers),
             switched_off: names(&project.disabled_mcp_servers),
+            consents: {
+                let given =
+                    project.posse_mcp_consents.as_ref().and_then(Value::as_object).into_iter().flatten();
+                given.filter_map(|(name, digest)| Some((name.clone(), digest.as_str()?.into()))).collect()
+            },
         }
     }
 }
@@ -362,6 +406,7 @@ struct Project {
     enabled_mcpjson_servers: Option<Value>,
     disabled_mcpjson_servers: Option<Value>,
     disabled_mcp_servers: Option<Value>,
+    posse_mcp_consents: Option<Value>,
 }
 
 fn text(path: &Path) -> std::io::Result<String> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use posse_core::mcp::{McpConfig, Reach, Transport};
 use rmcp::model::{
-    ErrorCode, InputRequest, InputRequests, InputResponses, PaginatedRequestParams, ProtocolVersion,
-    ServerPeerInfo,
+    ClientRequest, ErrorCode, InputRequest, InputRequests, InputResponses, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
@@ -18,7 +18,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::sync::{Mutex, broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 
-use super::facts::cut;
+use super::facts::{self, Listed, cut};
 use super::handler::{Handler, ProgressNote};
 use super::http::{Unreached, Web};
 use super::lines::{Bounded, Fault};
@@ -106,7 +106,7 @@ impl Connection {
         let mut modes = greetings().into_iter().peekable();
         while let Some(mode) = modes.next() {
             let (mut process, stdout, stdin) =
-                start_process(config, around).map_err(|error| failed(error.to_string()))?;
+                start_process(config, around).map_err(|error| failed(not_started(&error, config)))?;
             let ends = Ends::new(server, config, around);
             let reader = Bounded::new(stdout, around.limits.message, ends.fault.clone());
             let transport = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(usize::MAX);
@@ -221,8 +221,12 @@ impl Connection {
         }
         if has_tools {
             let tools = self.pages(async |peer, page| {
-                let listed = peer.list_tools(page).await?;
-                Ok((listed.tools, listed.next_cursor))
+                match peer.list_tools(page.clone()).await {
+                    Ok(listed) => Ok((listed.tools.into_iter().map(Ok).collect(), listed.next_cursor)),
+                    // One tool that is wrong must not cost the others.
+                    Err(ServiceError::UnexpectedResponse) => list_loosely(peer, page).await,
+                    Err(error) => Err(error),
+                }
             });
             facts.take_tools(&self.server, tools.await?);
         }
@@ -401,7 +405,32 @@ fn start_process(
         return Err(std::io::Error::other("it is no program"));
     };
     let cwd: PathBuf = around.world.cwd.join(cwd.as_deref().unwrap_or_default());
+    if !cwd.is_dir() {
+        return Err(std::io::Error::other(format!("there is no folder {}", cwd.display())));
+    }
     process::start(&Program { command, args, env, cwd: &cwd }, &around.world)
+}
+
+/// Why a program could not be started.
+fn not_started(error: &std::io::Error, config: &McpConfig) -> String {
+    match (&config.reach, error.kind()) {
+        (Reach::Stdio { command, .. }, std::io::ErrorKind::NotFound) => {
+            format!("there is no program `{command}`")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A list of tools as it comes, whatever is in it.
+async fn list_loosely(
+    peer: &Peer<RoleClient>,
+    page: Option<PaginatedRequestParams>,
+) -> Result<(Vec<Listed>, Option<String>), ServiceError> {
+    let request = ListToolsRequest { params: page, ..ListToolsRequest::default() };
+    match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
+        ServerResult::CustomResult(list) => facts::read_list(&list.0).ok_or(ServiceError::UnexpectedResponse),
+        _ => Err(ServiceError::UnexpectedResponse),
+    }
 }
 
 /// Ways to begin, in the order they are tried.

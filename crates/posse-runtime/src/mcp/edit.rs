@@ -8,6 +8,7 @@ use posse_core::mcp::McpSource;
 use posse_core::node::Node;
 use serde_json::Value;
 
+use super::Configured;
 use crate::catalog::Catalog;
 use crate::trust;
 use crate::world::World;
@@ -47,15 +48,18 @@ pub enum EditError {
     },
 }
 
-/// Writes a server down, in place of one of that name. Gives back the file.
+/// Writes a server down, in place of one of that name. Gives back the file, and whether there was one.
 pub fn add(
     scope: Scope,
     name: &str,
     config: &Value,
     catalog: &Catalog,
     world: &World,
-) -> Result<PathBuf, EditError> {
-    change(scope, name, Some(config), catalog, world).map(|(file, _)| file)
+) -> Result<(PathBuf, bool), EditError> {
+    let there = place(scope, name, catalog, world)?;
+    let read: Value = serde_json::from_str(&text_of(&there.0)?).unwrap_or_default();
+    let replaced = there.1.iter().try_fold(&read, |node, key| node.get(key)).is_some();
+    change(scope, name, Some(config), catalog, world).map(|(file, _)| (file, replaced))
 }
 
 /// Takes a server out. Gives back the file, if it held one.
@@ -71,8 +75,7 @@ pub fn remove(
 /// Records the user's yes or no to a server in this project, where other tools look too. A yes to a server that came
 /// with the folder counts only while the folder is trusted.
 pub fn decide(
-    name: &str,
-    source: &McpSource,
+    server: &Configured,
     yes: bool,
     catalog: &Catalog,
     world: &World,
@@ -82,6 +85,7 @@ pub fn decide(
     let before = text_of(&file)?;
     let broken = |why: String| EditError::Broken { file: file.clone(), why };
     let mut text = before.clone();
+    let Configured { name, source, consent, .. } = server;
     let of_folder = *source == McpSource::Project;
     let lists = [
         ("enabledMcpjsonServers", yes && of_folder),
@@ -93,14 +97,20 @@ pub fn decide(
         let read: Value = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
         let found = path.iter().try_fold(&read, |node, key| node.get(key));
         let mut names: Vec<Value> = found.and_then(Value::as_array).cloned().unwrap_or_default();
-        if names.iter().any(|one| one == name) == belongs {
+        if names.iter().any(|one| *one == **name) == belongs {
             continue;
         }
-        names.retain(|one| one != name);
+        names.retain(|one| *one != **name);
         if belongs {
-            names.push(name.into());
+            names.push(Value::from(&**name));
         }
         text = changed(&text, &path, Some(&Value::Array(names))).map_err(broken)?;
+    }
+    if of_folder {
+        // What exactly the yes is to: another program under the name takes another yes.
+        let given = consent.as_deref().filter(|_| yes).map(Value::from);
+        text = changed(&text, &["projects", &folder, "posseMcpConsents", name], given.as_ref())
+            .map_err(broken)?;
     }
     if text != before {
         write(&file, &text).map_err(|source| EditError::Io { file: file.clone(), source })?;
@@ -118,6 +128,25 @@ fn text_of(file: &Path) -> Result<String, EditError> {
     }
 }
 
+/// The file of a scope, and where in it a server stands.
+fn place(
+    scope: Scope,
+    name: &str,
+    catalog: &Catalog,
+    world: &World,
+) -> Result<(PathBuf, Vec<String>), EditError> {
+    let own = || trust::file(&world.env).ok_or(EditError::NoHome);
+    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+    Ok(match scope {
+        Scope::Project => (catalog.trust.folder.join(".mcp.json"), path(&["mcpServers", name])),
+        Scope::User => (own()?, path(&["mcpServers", name])),
+        Scope::Local => {
+            let folder = catalog.trust.folder.display().to_string();
+            (own()?, path(&["projects", &folder, "mcpServers", name]))
+        }
+    })
+}
+
 fn change(
     scope: Scope,
     name: &str,
@@ -125,15 +154,8 @@ fn change(
     catalog: &Catalog,
     world: &World,
 ) -> Result<(PathBuf, bool), EditError> {
-    let folder = catalog.trust.folder.display().to_string();
-    let (file, path): (PathBuf, Vec<&str>) = match scope {
-        Scope::Project => (catalog.trust.folder.join(".mcp.json"), vec!["mcpServers", name]),
-        Scope::User => (trust::file(&world.env).ok_or(EditError::NoHome)?, vec!["mcpServers", name]),
-        Scope::Local => {
-            let file = trust::file(&world.env).ok_or(EditError::NoHome)?;
-            (file, vec!["projects", &folder, "mcpServers", name])
-        }
-    };
+    let (file, path) = place(scope, name, catalog, world)?;
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let failed = |source| EditError::Io { file: file.clone(), source };
     let text = text_of(&file)?;
     let after = changed(&text, &path, config).map_err(|why| EditError::Broken { file: file.clone(), why })?;

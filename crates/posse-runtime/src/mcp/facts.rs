@@ -85,13 +85,36 @@ pub struct PromptFact {
     pub arguments: Vec<(String, bool)>,
 }
 
+/// A tool of a list, or what is said of one that nobody can read.
+pub(super) type Listed = Result<rmcp::model::Tool, String>;
+
+/// The tools of a list that is not quite what the protocol wants, and where the next page is.
+pub(super) fn read_list(list: &Value) -> Option<(Vec<Listed>, Option<String>)> {
+    let tool = |item: &Value| {
+        rmcp::model::Tool::deserialize(item).map_err(|error| {
+            let name = item.get("name").map_or_else(|| "a tool without a name".to_owned(), Value::to_string);
+            cut(format!("{}: it cannot be read: {error}", cut(name, 100)), 400)
+        })
+    };
+    let tools = list.get("tools")?.as_array()?.iter().map(tool).collect();
+    Some((tools, list.get("nextCursor").and_then(Value::as_str).map(str::to_owned)))
+}
+
 impl Facts {
     /// Takes over the tools a server lists, as far as they can be used.
-    pub(super) fn take_tools(&mut self, server: &str, listed: Vec<rmcp::model::Tool>) {
+    pub(super) fn take_tools(&mut self, server: &str, listed: Vec<Listed>) {
         self.tools.clear();
         self.left_out.clear();
         let mut names: Vec<Box<str>> = Vec::new();
         for tool in listed {
+            let tool = match tool {
+                Ok(tool) => tool,
+                Err(_) if self.left_out.len() == TOOLS => break,
+                Err(why) => {
+                    self.left_out.push(why);
+                    continue;
+                }
+            };
             let shown: String = tool.name.chars().take(100).collect();
             let mut refuse = |why: String| self.left_out.push(format!("{shown:?}: {why}"));
             if names.len() == TOOLS {

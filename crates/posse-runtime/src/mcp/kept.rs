@@ -39,6 +39,12 @@ pub(super) fn own_folder(env: &Env) -> Option<PathBuf> {
     Some(user.join("posse"))
 }
 
+/// What a person says yes to: the server as it is written, before variables are filled in.
+pub(super) fn consent(config: &McpConfig) -> Box<str> {
+    let digest = Sha256::digest(config.identity());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+}
+
 /// What names a server for good.
 pub(super) fn digest(config: &McpConfig, cwd: &Path) -> String {
     let mut hash = Sha256::new();

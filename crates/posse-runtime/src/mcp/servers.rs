@@ -183,7 +183,12 @@ impl Servers {
                     slot.map_or_else(|| Status::new(&one.name, State::Pending, None), |slot| slot.status())
                 }
                 Standing::NeedsApproval => {
-                    let why = "it came with the folder and waits for a yes".to_owned();
+                    let why =
+                        format!("it came with the folder and waits for a yes: posse mcp enable {}", one.name);
+                    Status::new(&one.name, State::Disabled, Some(why))
+                }
+                Standing::NeedsTrust => {
+                    let why = "it came with the folder, which you do not trust: posse trust".to_owned();
                     Status::new(&one.name, State::Disabled, Some(why))
                 }
                 Standing::Denied(why) => Status::new(&one.name, State::Disabled, Some(why.to_string())),

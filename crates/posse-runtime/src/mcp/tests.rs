@@ -105,6 +105,7 @@ fn configured(name: &str, config: McpConfig) -> Configured {
         source: McpSource::User,
         file: Path::new("test").into(),
         standing: Standing::Ready,
+        consent: None,
     }
 }
 

@@ -4,7 +4,7 @@ mod serve;
 
 use std::sync::Arc;
 
-use posse_core::mcp::{McpConfig, McpSource, Standing, read_config};
+use posse_core::mcp::{McpConfig, McpSource, Reach, Standing, read_config, without_keys};
 use posse_runtime::ask::Desk;
 use posse_runtime::catalog::{Catalog, CatalogOptions};
 use posse_runtime::mcp::config::{self, McpConfigError};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::run::runtime;
 use super::{load, signals};
 use crate::args::{McpArgs, McpCommand, ServerScopeArg, TransportArg};
-use crate::render::style::Style;
+use crate::render::style::{Style, plain};
 use crate::render::{json as as_json, mcp as page};
 use crate::report::{CommandResult, Failure, Outcome};
 use crate::terminal::Terminal;
@@ -52,7 +52,7 @@ pub(super) fn run(args: &McpArgs, world: &World, terminal: &mut Terminal) -> Com
         McpCommand::Serve(args) => serve::run(args, world, terminal),
         McpCommand::Logout { name } => {
             let config = find(name, &catalog, world)?;
-            let had = logout(&config, &world.env).map_err(|error| login_failure(&error))?;
+            let had = logout(&config, &world.env).map_err(|error| login_failure(&error, &config))?;
             let said = if had { "you are logged out of" } else { "you were not logged in to" };
             writeln!(terminal.out, "{said} {name}")?;
             Ok(Outcome::Fine)
@@ -91,10 +91,12 @@ fn find(name: &str, catalog: &Catalog, world: &World) -> Result<McpConfig, Failu
     let one = servers.iter().find(|one| *one.name == *name);
     let one = one.ok_or_else(|| Failure::new(format!("no MCP server is called `{name}`")).usage())?;
     match (&one.standing, &one.config) {
-        (Standing::Ready | Standing::NeedsApproval, Some(config)) => Ok(config.clone()),
+        (Standing::Ready | Standing::NeedsApproval | Standing::NeedsTrust, Some(config)) => {
+            Ok(config.clone())
+        }
         (Standing::Denied(why), _) => Err(Failure::new(format!("{name} may not be used: {why}"))),
         (Standing::Broken(why), _) => Err(Failure::new(format!("{name} cannot be used: {why}"))),
-        (Standing::Ready | Standing::NeedsApproval, None) => {
+        (Standing::Ready | Standing::NeedsApproval | Standing::NeedsTrust, None) => {
             Err(Failure::new("nobody can tell how to reach it"))
         }
     }
@@ -157,6 +159,29 @@ fn edit_failure(error: &EditError) -> Failure {
     Failure::new(error.to_string()).hint("nothing was changed")
 }
 
+/// What is wrong with a server that is to be written down.
+fn objection(name: &str, config: &Value) -> Option<String> {
+    if !name.chars().any(char::is_alphanumeric) {
+        return Some("a server needs a name with a letter or a digit in it".to_owned());
+    }
+    let (root, _) = posse_core::json::parse(&config.to_string());
+    let config = match read_config(root.as_ref()?) {
+        Ok(config) => config,
+        Err(problem) => return Some(problem.text),
+    };
+    match &config.reach {
+        Reach::Remote { url, .. } if !is_address(url) => {
+            Some(format!("`{url}` is no address of a server: it begins with http:// or https://"))
+        }
+        Reach::Stdio { .. } | Reach::Remote { .. } | Reach::Sdk { .. } => None,
+    }
+}
+
+/// Whether an address can be one; a variable may hold any part of it.
+fn is_address(url: &str) -> bool {
+    ["http://", "https://", "ws://", "wss://", "${"].iter().any(|start| url.starts_with(start))
+}
+
 fn add(
     name: &str,
     config: &Value,
@@ -165,13 +190,13 @@ fn add(
     world: &World,
     terminal: &mut Terminal,
 ) -> CommandResult {
-    let (root, _) = posse_core::json::parse(&config.to_string());
-    let read = root.as_ref().map(read_config);
-    if let Some(Err(problem)) = read {
-        return Err(Failure::new(problem.text).hint("nothing was changed").usage().into());
+    if let Some(problem) = objection(name, config) {
+        return Err(Failure::new(problem).hint("nothing was changed").usage().into());
     }
-    let file = edit::add(scope(at), name, config, catalog, world).map_err(|error| edit_failure(&error))?;
-    writeln!(terminal.out, "{name} is in {}", file.display())?;
+    let (file, replaced) =
+        edit::add(scope(at), name, config, catalog, world).map_err(|error| edit_failure(&error))?;
+    let place = if replaced { ", in place of what was there" } else { "" };
+    writeln!(terminal.out, "{} is in {}{place}", plain(name), file.display())?;
     Ok(Outcome::Fine)
 }
 
@@ -205,7 +230,7 @@ fn decide(name: &str, yes: bool, catalog: &Catalog, world: &World, terminal: &mu
     let servers = found(catalog, world)?.servers;
     let one = servers.iter().find(|one| *one.name == *name);
     let one = one.ok_or_else(|| Failure::new(format!("no MCP server is called `{name}`")).usage())?;
-    edit::decide(name, &one.source, yes, catalog, world).map_err(|error| edit_failure(&error))?;
+    edit::decide(one, yes, catalog, world).map_err(|error| edit_failure(&error))?;
     let word = if yes { "on" } else { "off" };
     writeln!(terminal.out, "{name} is switched {word} in {}", catalog.trust.folder.display())?;
     if yes && one.source == McpSource::Project && !catalog.trust.trusted {
@@ -214,15 +239,16 @@ fn decide(name: &str, yes: bool, catalog: &Catalog, world: &World, terminal: &mu
     Ok(Outcome::Fine)
 }
 
-fn login_failure(error: &LoginError) -> Failure {
-    Failure::new(error.to_string())
+fn login_failure(error: &LoginError, config: &McpConfig) -> Failure {
+    Failure::new(without_keys(&config.veiled(&error.to_string())))
 }
 
 fn login(name: &str, catalog: &Catalog, world: &World, terminal: &mut Terminal) -> CommandResult {
     let config = find(name, catalog, world)?;
     let runtime = runtime()?;
     runtime.block_on(async {
-        let login = Login::begin(name, &config, world).await.map_err(|error| login_failure(&error))?;
+        let login =
+            Login::begin(name, &config, world).await.map_err(|error| login_failure(&error, &config))?;
         writeln!(terminal.out, "Open this address to log in to {name}:\n\n  {}\n", login.url())?;
         terminal.out.flush()?;
         let stop = CancellationToken::new();
@@ -236,7 +262,7 @@ fn login(name: &str, catalog: &Catalog, world: &World, terminal: &mut Terminal) 
                 Ok(Outcome::Fine)
             }
             Err(LoginError::Stopped) => Ok(Outcome::Interrupted),
-            Err(error) => Err(login_failure(&error).into()),
+            Err(error) => Err(login_failure(&error, &config).into()),
         }
     })
 }

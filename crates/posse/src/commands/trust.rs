@@ -116,6 +116,7 @@ fn waiting(catalog: &Catalog, world: &World, options: &CatalogOptions) -> Vec<Wa
             IgnoredKind::Sandbox => ("sandbox", "Sandbox"),
             IgnoredKind::Switch => ("switch", "Switches"),
             IgnoredKind::Plugin => ("plugin", "Plugins"),
+            IgnoredKind::Server => ("server", "MCP servers"),
         };
         let of_kind = catalog.settings.waiting_for_trust().filter(|one| one.kind == kind);
         all.extend(of_kind.map(|one| Waiting {

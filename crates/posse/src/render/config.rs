@@ -153,6 +153,7 @@ fn kind(kind: IgnoredKind) -> &'static str {
         IgnoredKind::Sandbox => "sandbox",
         IgnoredKind::Switch => "switch",
         IgnoredKind::Plugin => "plugin",
+        IgnoredKind::Server => "server",
     }
 }
 
@@ -162,6 +163,7 @@ fn why(why: &WhyIgnored) -> &'static str {
         WhyIgnored::ManagedOnly(_) => "managed-only",
         WhyIgnored::HooksOff(_) => "hooks-off",
         WhyIgnored::PluginsOnly(_) => "plugins-only",
+        WhyIgnored::OwnYes => "own-yes",
     }
 }
 

@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Color as Ansi, Effects, RgbColor, Style as Paint};
 use posse_core::definition::Color;
 use posse_core::diagnostic::Severity;
+pub use posse_core::text::plain;
 
 /// Whether to use colours.
 #[derive(Clone, Copy, Debug)]
@@ -72,9 +73,4 @@ impl Style {
         };
         self.paint(text, Paint::new().fg_color(Some(color)))
     }
-}
-
-/// Text of unknown origin on one line: no control characters, so that no file can steer a terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

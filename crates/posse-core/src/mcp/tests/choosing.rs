@@ -16,6 +16,7 @@ fn judged(offered: Vec<Offered>, rules: &Rules) -> Vec<String> {
             let standing = match &one.standing {
                 Standing::Ready => "ready".to_owned(),
                 Standing::NeedsApproval => "ask".to_owned(),
+                Standing::NeedsTrust => "trust".to_owned(),
                 Standing::Denied(why) => format!("no: {why}"),
                 Standing::Broken(why) => format!("broken: {why}"),
             };
@@ -84,7 +85,8 @@ fn a_folder_s_servers_take_trust_and_a_yes() {
         (false, &["y"][..], &[][..], true, "x/project ask"),
         (true, &[][..], &[][..], true, "x/project ready"),
         (true, &["x"][..], &["x"][..], true, "x/project no: it is switched off"),
-        (true, &["x"][..], &[][..], false, "x/project ask"),
+        (true, &["x"][..], &[][..], false, "x/project trust"),
+        (false, &[][..], &[][..], false, "x/project trust"),
         (true, &["x"][..], &["x"][..], false, "x/project no: it is switched off"),
     ] {
         let approvals = Approvals { all, enabled: names(enabled), disabled: names(disabled) };
@@ -173,5 +175,30 @@ fn an_entry_of_a_list_says_one_thing() {
         ("a", None),
     ] {
         assert_eq!(read_rule(&yaml::parse(text).unwrap().root).ok(), want, "{text}");
+    }
+}
+
+#[test]
+fn of_servers_whose_tools_could_not_be_told_apart_the_stronger_stays() {
+    let alike = |winner: &str, source: &str| {
+        format!(
+            "no: its tools could not be told from those of `{winner}` (source `{source}`): rename one of the two"
+        )
+    };
+    for (first, second, want) in [
+        (("my_server", McpSource::User), ("my.server", McpSource::Project), alike("my.server", "project")),
+        (("my_server", McpSource::Flag), ("my.server", McpSource::Project), alike("my_server", "dynamic")),
+        // Of one source, the plainer name.
+        (("a__b", McpSource::User), ("a", McpSource::User), alike("a", "user")),
+        (("a__b", McpSource::Local), ("a", McpSource::User), alike("a__b", "local")),
+        (("a_", McpSource::User), ("a", McpSource::User), alike("a", "user")),
+        (("ab", McpSource::User), ("a", McpSource::User), "ready".to_owned()),
+        (("a_b", McpSource::User), ("a", McpSource::User), "ready".to_owned()),
+    ] {
+        let lines = judged(vec![offered(first.0, first.1), offered(second.0, second.1)], &approved());
+        let wanted = lines.iter().filter(|line| line.ends_with(&want)).count();
+        let ready = lines.iter().filter(|line| line.ends_with(" ready")).count();
+        let both = if want == "ready" { (2, 2) } else { (1, 1) };
+        assert_eq!((wanted, ready), both, "{lines:?}");
     }
 }

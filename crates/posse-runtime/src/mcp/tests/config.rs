@@ -43,6 +43,7 @@ fn found(world: &World, options: &McpOptions, plugins: &[PathBuf]) -> Result<Vec
         let standing = match &one.standing {
             Standing::Ready => one.config.as_ref().map(McpConfig::words).unwrap_or_default(),
             Standing::NeedsApproval => "ask".to_owned(),
+            Standing::NeedsTrust => "trust".to_owned(),
             Standing::Denied(_) => "no".to_owned(),
             Standing::Broken(why) => format!("broken: {why}"),
         };
@@ -70,7 +71,7 @@ fn every_source_is_read_and_judged() {
     );
     let (_folder, world) = home(false);
     let lines = found(&world, &McpOptions::default(), &[]).unwrap();
-    assert!(lines.contains(&"yes/project: ask".to_owned()), "not in a folder nobody trusts: {lines:?}");
+    assert!(lines.contains(&"yes/project: trust".to_owned()), "not in a folder nobody trusts: {lines:?}");
 }
 
 #[test]
@@ -132,4 +133,56 @@ fn a_plugin_s_servers_are_called_after_it_and_know_its_folder() {
         own,
         [&format!("plugin:tools:file/plugin: {root}/f"), &format!("plugin:tools:inline/plugin: {root}/i")]
     );
+}
+
+#[test]
+fn a_yes_is_to_what_was_there_when_it_was_given() {
+    let (_folder, world) = home(true);
+    let line = |world: &World| {
+        let lines = found(world, &McpOptions::default(), &[]).expect("servers");
+        lines.into_iter().find(|line| line.starts_with("ask/")).expect("the server")
+    };
+    let write_server = |config: &str| {
+        write(
+            &world.cwd,
+            ".mcp.json",
+            &format!(r#"{{"mcpServers": {{"ask": {config}, "yes": {{"command": "y"}}}}}}"#),
+        );
+    };
+    write_server(r#"{"command": "a", "env": {"T": "${T:-x}"}}"#);
+    assert_eq!(line(&world), "ask/project: ask");
+    let say_yes = || {
+        let catalog = Catalog::load(&world, &CatalogOptions::default()).expect("a catalog");
+        let found = config::read(&world, &catalog, &McpOptions::default()).expect("servers");
+        let one = found.servers.iter().find(|one| &*one.name == "ask").expect("the server");
+        super::super::edit::decide(one, true, &catalog, &world).expect("a yes");
+    };
+    say_yes();
+    assert_eq!(line(&world), "ask/project: a");
+    // How it is treated may change; and so may what a variable holds.
+    write_server(r#"{"command": "a", "timeout": 5000, "env": {"T": "${T:-x}"}}"#);
+    assert_eq!(line(&world), "ask/project: a");
+    for other in [
+        r#"{"command": "b", "env": {"T": "${T:-x}"}}"#,
+        r#"{"command": "a", "args": ["-e"]}"#,
+        r#"{"url": "http://x"}"#,
+    ] {
+        write_server(other);
+        assert_eq!(line(&world), "ask/project: ask", "{other}");
+    }
+    say_yes();
+    assert_eq!(line(&world), "ask/project: http://x");
+}
+
+#[test]
+fn servers_of_settings_files_count_by_their_layer() {
+    let (folder, world) = home(true);
+    let servers = |name: &str| format!(r#"{{"mcpServers": {{"{name}": {{"command": "{name}"}}}}}}"#);
+    write(&folder.path().join("home"), ".claude/settings.json", &servers("s-user"));
+    write(&world.cwd, ".claude/settings.json", &servers("s-project"));
+    write(&world.cwd, ".claude/settings.local.json", &servers("s-local"));
+    let lines = found(&world, &McpOptions::default(), &[]).unwrap();
+    for want in ["s-user/user: s-user", "s-project/project: ask", "s-local/local: s-local"] {
+        assert!(lines.contains(&want.to_owned()), "{want}: {lines:?}");
+    }
 }

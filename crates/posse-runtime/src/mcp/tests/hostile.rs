@@ -54,7 +54,7 @@ async fn a_server_that_does_not_start_is_left_alone_for_a_while() {
     });
     let servers = rig.servers(vec![configured("a", config)]);
     let error = servers.lease("a", MAIN).unwrap().facts().await.unwrap_err();
-    assert!(error.to_string().starts_with("a could not be started: "), "{error}");
+    assert_eq!(error.to_string(), "a could not be started: there is no program `no-such-program-anywhere`");
 }
 
 #[tokio::test]
@@ -139,18 +139,48 @@ async fn a_call_that_is_stopped_or_takes_too_long_is_cancelled_at_the_server() {
 }
 
 #[tokio::test]
-async fn an_answer_nobody_can_read_is_an_error_of_that_call_alone() {
+async fn what_nobody_can_read_costs_a_part_of_an_answer_or_one_answer() {
     let rig = Rig::new();
-    rig.list(&json!([tool("garbage"), tool("fails"), tool("echo")]));
+    rig.list(&json!([tool("garbage"), tool("rubbish"), tool("fails"), tool("echo")]));
     let servers = rig.servers(vec![configured("a", script("a"))]);
     let lease = Arc::new(servers.lease("a", MAIN).unwrap());
     let cx = rig.cx();
     let output = call(&lease, "garbage", json!({}), &cx).await;
+    let said = text(&output);
+    assert_eq!(said, "before\n[a part of the answer that posse cannot read: hologram]\nafter");
+    assert!(!output.is_error, "{output:?}");
+    let output = call(&lease, "rubbish", json!({}), &cx).await;
     assert!(output.is_error, "{output:?}");
     let output = call(&lease, "fails", json!({}), &cx).await;
     assert_eq!((output.is_error, text(&output).as_str()), (true, "it broke"));
     let output = call(&lease, "echo", json!("text"), &cx).await;
     assert!(text(&output).starts_with("InputValidationError"), "{}", text(&output));
-    assert_eq!(text(&call(&lease, "echo", json!({}), &cx).await), "call 3");
+    assert_eq!(text(&call(&lease, "echo", json!({}), &cx).await), "call 4");
     rig.end(&servers).await;
+}
+
+#[tokio::test]
+async fn what_a_variable_holds_is_in_no_error() {
+    let rig = Rig::new();
+    let written = |text: &str| {
+        let (root, _) = posse_core::json::parse(text);
+        posse_core::mcp::read_config(&root.expect("JSON")).expect("a server")
+    };
+    let lookup = |name: &str| (name == "TOKEN").then_some("s3cret-value");
+    let loud = r#"{"command": "sh", "args": ["-c", "echo using ${TOKEN} at http://me:pw@h/ >&2; exit 3"]}"#;
+    let nowhere = r#"{"url": "http://me:pw@127.0.0.1:1/mcp?key=${TOKEN}&other=literal"}"#;
+    let missing = r#"{"command": "/no/${TOKEN}"}"#;
+    for (text, wanted) in
+        [(loud, "using … at http://…@h/"), (nowhere, "could not be reached"), (missing, "`/no/…`")]
+    {
+        let config = posse_core::mcp::expand(&written(text), &lookup).expect("it is set");
+        let servers = rig.servers(vec![configured("a", config)]);
+        let said = servers.lease("a", MAIN).unwrap().facts().await.unwrap_err().to_string();
+        assert!(said.contains(wanted), "{said}");
+        let shown = servers.status()[0].error.clone().unwrap_or_default();
+        for secret in ["s3cret-value", "pw@", "literal"] {
+            assert!(!said.contains(secret) && !shown.contains(secret), "{said}");
+        }
+        servers.shutdown().await;
+    }
 }

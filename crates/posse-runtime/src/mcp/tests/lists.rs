@@ -40,6 +40,31 @@ async fn names_schemas_and_descriptions_become_what_a_provider_takes() {
 }
 
 #[tokio::test]
+async fn a_tool_that_cannot_be_read_costs_only_itself() {
+    let facts = facts_of(
+        json!([
+            tool("good"),
+            {"name": "no schema"},
+            {"name": "text", "inputSchema": "object"},
+            {"name": 7, "inputSchema": {"type": "object"}},
+            {"inputSchema": {"type": "object"}},
+            "tool",
+            tool("better"),
+        ]),
+        "a",
+    )
+    .await;
+    let names: Vec<&str> = facts.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["good", "better"]);
+    assert_eq!(facts.left_out.len(), 5, "{:?}", facts.left_out);
+    for (said, name) in
+        facts.left_out.iter().zip(["\"no schema\"", "\"text\"", "7", "a tool without", "a tool"])
+    {
+        assert!(said.starts_with(name) && said.contains("cannot be read"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_list_that_never_ends_is_read_to_some_end() {
     let facts = facts_of(json!([]), "pages").await;
     assert_eq!(facts.tools.len(), 100);

@@ -44,7 +44,8 @@ while read -r line; do
         *'"name":"cancelled"'*) if [ -e cancelled ]; then text "$id" "was cancelled"; else waiting=$id; fi ;;
         *'"name":"flood"'*) while :; do printf '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'; done ;;
         *'"name":"fails"'*) answer "$id" '{"content":[{"type":"text","text":"it broke"}],"isError":true}' ;;
-        *'"name":"garbage"'*) answer "$id" '{"content":[{"type":"hologram"}]}' ;;
+        *'"name":"garbage"'*) answer "$id" '{"content":[{"type":"text","text":"before"},{"type":"hologram"},{"type":"text","text":"after"}]}' ;;
+        *'"name":"rubbish"'*) answer "$id" '{"content":"text"}' ;;
         *'"name":"relist"'*)
             echo '[{"name":"fresh","inputSchema":{"type":"object"}}]' > tools.json
             say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'

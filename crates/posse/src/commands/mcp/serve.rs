@@ -64,6 +64,8 @@ fn request(args: &ServeArgs, desk: Desk) -> LaunchRequest {
         allowed_tools: args.allowed_tools.clone(),
         disallowed_tools: args.disallowed_tools.clone(),
         permission_mode: mode,
+        mcp_configs: args.sources.mcp_config.clone(),
+        strict_mcp: args.sources.strict_mcp_config,
         may_bypass: mode == Some(Mode::BypassPermissions),
         max_budget_usd: args.max_budget_usd,
         no_persistence: args.no_session_persistence,

@@ -231,3 +231,46 @@ fn prompts_of_a_server_are_typed_and_resources_mentioned() {
     let output = env.posse(&["-p", "/mcp__everything__nothing", "--mcp-config", &file]);
     assert!(output.stderr.contains("has no prompt nothing"), "{output:?}");
 }
+
+#[test]
+fn what_is_denied_is_denied_to_an_agent_s_own_servers() {
+    let server = FakeModel::answering(|request| match (agent(request), steps(request)) {
+        (None, 0) => calls("Agent", &[start("clerk", "Note it.", json!({}))]),
+        (None, _) | (Some(_), _) => text("Done."),
+    });
+    let env = served(&server, &["notes"]);
+    env.write("own/tools.json", TOOLS);
+    let own = config(&env, "own").to_string();
+    let file = format!(
+        "---\nname: clerk\ndescription: Notes\ntools: Read\ndisallowedTools: mcp__own__crash, mcp__notes\n\
+         mcpServers:\n  - notes\n  - own: {own}\n---\nBe a clerk.\n"
+    );
+    env.agent("clerk.md", &file);
+    env.posse(&["trust", "."]).success();
+    go(&env, &[]).success();
+    assert_eq!(offered(&of_agents(&server)[0]), ["mcp__own__add", "mcp__own__relist"]);
+    let output = go(&env, &["--agent", "clerk", "--disallowedTools", "mcp__own__relist"]);
+    assert!(output.stderr.contains("`notes` of the agent is left out: its tools are denied"), "{output:?}");
+    assert_eq!(offered(of_main(&server).last().unwrap()), ["mcp__own__add"]);
+}
+
+#[test]
+fn servers_that_cannot_be_told_apart_and_tools_that_are_left_out_are_said_and_steer_no_terminal() {
+    let server = FakeModel::answering(|_| text("Done."));
+    let env = served(&server, &["notes"]);
+    env.write(
+        "notes/tools.json",
+        r#"[{"name": "good", "inputSchema": {"type": "object"}}, {"name": "bad"}]"#,
+    );
+    env.write(
+        "home/.claude.json",
+        r#"{"mcpServers": {"notes__x": {"command": "sh"}, "a\u001b[2Jb": {"type": "pigeon"}}}"#,
+    );
+    let output = go(&env, &[]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(offered(&of_main(&server)[0]), ["mcp__notes__good"]);
+    let said = &output.stderr;
+    assert!(said.contains("could not be told from those of `notes`"), "{said}");
+    assert!(said.contains("\"bad\": it cannot be read"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
+}
