@@ -84,7 +84,7 @@ impl Connection {
             let connection = match &config.reach {
                 Reach::Stdio { .. } => Self::start(server, config, around).await?,
                 Reach::Remote { .. } => Self::reach(server, config, around).await?,
-                Reach::Sdk { name } => Self::within_host(server, name, around).await?,
+                Reach::Sdk { name } => Self::within_host(server, name, config, around).await?,
             };
             let connection = Arc::new(connection);
             match connection.facts().await {
@@ -135,12 +135,17 @@ impl Connection {
         Err(failed("it refuses every greeting".to_owned()))
     }
 
-    async fn within_host(server: &str, name: &str, around: &Surroundings) -> Result<Self, McpError> {
+    async fn within_host(
+        server: &str,
+        name: &str,
+        config: &McpConfig,
+        around: &Surroundings,
+    ) -> Result<Self, McpError> {
         let Some(host) = &around.host else {
             let how = "the program that started posse";
             return Err(McpError::Unsupported { server: server.into(), how });
         };
-        let ends = Ends::new(server, around);
+        let ends = Ends::new(server, config, around);
         let (read, write) = tokio::io::split(host::connect(host, name, &around.tasks));
         let reader = Bounded::new(read, around.limits.message, ends.fault.clone());
         let transport = AsyncRwTransport::new_client(reader, write).with_max_line_length(usize::MAX);
