@@ -166,7 +166,8 @@ fn project_servers(catalog: &Catalog, world: &World, options: &CatalogOptions) -
     // Only flags make it fail, and there are none.
     let found = mcp::config::read(world, catalog, &wanted).unwrap_or_default();
     let waits = |server: &Configured| {
-        server.source == McpSource::Project && server.standing == Standing::NeedsApproval
+        server.source == McpSource::Project
+            && matches!(server.standing, Standing::NeedsApproval | Standing::NeedsTrust)
     };
     found.servers.into_iter().filter(waits).collect()
 }
