@@ -156,12 +156,10 @@ impl Worktrees {
         Ok(())
     }
 
-    /// The worktrees that lie inside another.
+    /// The worktrees that lie inside another; also those whose folder is gone and that git still believes in.
     pub(super) fn inside(&self, found: &Found) -> Result<Vec<super::list::Admin>, WorktreeError> {
         let mut admins = self.admins()?;
-        admins.retain(|admin| {
-            admin.path != found.path && admin.path.starts_with(&found.path) && admin.path.exists()
-        });
+        admins.retain(|admin| admin.path != found.path && admin.path.starts_with(&found.path));
         Ok(admins)
     }
 
