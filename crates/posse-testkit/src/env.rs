@@ -119,6 +119,13 @@ impl TestEnv {
         Output { code, stdout: String::new(), stderr }
     }
 
+    /// Starts posse with somebody at the other end of its input and output.
+    pub fn start(&self, args: &[&str]) -> std::process::Child {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("posse starts")
+    }
+
     /// Starts posse at a terminal of its own.
     #[allow(clippy::disallowed_methods)] // As below.
     pub fn at_terminal(&self, args: &[&str]) -> Pty {

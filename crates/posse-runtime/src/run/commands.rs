@@ -89,15 +89,26 @@ impl Run {
             command_source: Some(command.source.to_owned()),
             prompt: prompt.to_owned(),
         };
+        self.consent(&occasion, &format!("/{}", command.name), context, stop).await
+    }
+
+    /// Asks hooks about something the user said, and takes what they add to it. An error is why they will not have it.
+    pub(super) async fn consent(
+        &self,
+        occasion: &Occasion,
+        what: &str,
+        context: &mut Vec<String>,
+        stop: &CancellationToken,
+    ) -> Result<(), String> {
         let cwd = self.cx.cwd.get();
         let merged = tokio::select! {
-            merged = hooks.fire(&occasion, &cwd) => merged,
+            merged = self.setup.guard.hooks.fire(occasion, &cwd) => merged,
             () = stop.cancelled() => Merged::default(),
         };
         self.show_notes(&merged);
         if merged.is_blocked() || merged.stop.is_some() {
             let why = merged.objection().or(merged.stop);
-            return Err(why.unwrap_or_else(|| format!("a hook refused /{}", command.name)));
+            return Err(why.unwrap_or_else(|| format!("a hook refused {what}")));
         }
         context.extend(merged.context);
         Ok(())

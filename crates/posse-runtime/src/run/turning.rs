@@ -31,17 +31,9 @@ impl Run {
         if self.setup.agent.is_none() && hooks.hears(HookEvent::UserPromptSubmit) {
             let occasion =
                 Occasion::UserPromptSubmit { prompt: message.text(), source: None, session_title: None };
-            let cwd = self.cx.cwd.get();
-            let merged = tokio::select! {
-                merged = hooks.fire(&occasion, &cwd) => merged,
-                () = stop.cancelled() => Merged::default(),
-            };
-            self.show_notes(&merged);
-            if merged.is_blocked() || merged.stop.is_some() {
-                let why = merged.objection().or(merged.stop);
-                return (message, Some(why.unwrap_or_else(|| "a hook refused the prompt".into())));
+            if let Err(why) = self.consent(&occasion, "the prompt", &mut context, stop).await {
+                return (message, Some(why));
             }
-            context.extend(merged.context);
         }
         if let Err(why) = self.expand(&mut message, &mut context, stop).await {
             return (message, Some(why));

@@ -151,9 +151,6 @@ impl Worktrees {
                 self.repository().bytes(["update-ref", "-d", full.as_str(), tip.as_str()]).await?;
             }
         }
-        // Worktrees that were made inside went with the folder; git must not go on believing in them. Before the record
-        // goes: whoever fails here is found again.
-        self.drop_inside(found, force, dropped).await?;
         if found.record.is_some() {
             self.records.remove(&found.name)?;
         }

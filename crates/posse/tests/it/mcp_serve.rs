@@ -6,7 +6,7 @@ mod rules;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout};
 
 use posse_testkit::FakeModel;
 use posse_testkit::server::{Answer, MessagesReply, Recorded};
@@ -25,14 +25,7 @@ struct Client {
 impl Client {
     /// Starts posse and says nothing.
     fn silent(env: &TestEnv, flags: &[&str]) -> Self {
-        let mut command = env.command();
-        command.args(["mcp", "serve"]).args(flags);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("posse starts");
+        let mut child = env.start(&[&["mcp", "serve"], flags].concat());
         let to = child.stdin.take();
         let from = BufReader::new(child.stdout.take().expect("its output"));
         Self { child, to, from, last: 0 }

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::servers::{Asker, Belt, with_tools};
 use super::super::{powers, tools};
-use super::place::{Lodging, Place};
+use super::place::{Lodging, Place, kept_in};
 use super::seats::Seat;
 use super::tree::Home;
 use super::{Crew, KnownPool, Member, Standing};
@@ -107,9 +107,7 @@ impl Crew {
         };
         let Place { cwd, tree, claim } = place;
         let mut cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone(), terms);
-        if let Some(claim) = &claim {
-            cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
-        }
+        cx.cwd = kept_in(&cx.cwd, claim.as_ref());
         let hooks = self.hooks_of(caller, spec, &id, &mode);
         let (client, model_id) = self.model_of(caller, &spec.model.value);
         let window = price::context_window(&spec.model.value);
@@ -197,9 +195,7 @@ impl Crew {
         let home = earlier.and_then(|earlier| earlier.home);
         let Place { cwd, tree, claim } = place;
         let mut cx = self.tool_context(caller, &id, cwd, caller.cx.sandbox.clone(), terms);
-        if let Some(claim) = &claim {
-            cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
-        }
+        cx.cwd = kept_in(&cx.cwd, claim.as_ref());
         let hooks = self.fork_hooks(caller, &id);
         let setup = RunSetup {
             opening: None,
@@ -339,10 +335,11 @@ impl Crew {
         for note in notes {
             common.events.delta(Delta::Note(format!("agent {}: {note}", spec.name)));
         }
-        let is_there = |needed: &str| {
-            with_tools(&common.servers).iter().any(|server| server.eq_ignore_ascii_case(needed))
-        };
-        match spec.required_mcp_servers.iter().find(|needed| !is_there(needed)) {
+        // Most agents need no server, and then nobody has to be asked.
+        let needed = &spec.required_mcp_servers;
+        let there = if needed.is_empty() { Vec::new() } else { with_tools(&common.servers) };
+        let is_there = |needed: &str| there.iter().any(|server| server.eq_ignore_ascii_case(needed));
+        match needed.iter().find(|needed| !is_there(needed)) {
             Some(missing) => Err(failed(
                 "connect its MCP servers",
                 format!("it needs the server `{missing}`, which is not connected or offers no tools"),

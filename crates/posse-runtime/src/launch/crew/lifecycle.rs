@@ -96,14 +96,7 @@ impl Crew {
             let text = format!("<system-reminder>\n{reminder}\n</system-reminder>");
             message.blocks.push(posse_core::message::Block::Text(text));
         }
-        Ok(Job {
-            member,
-            prompt: input.prompt.clone(),
-            message,
-            call: cx.call.clone(),
-            background,
-            asked: input.run_in_background,
-        })
+        Ok(Job::of_call(member, message, input, cx, background))
     }
 
     async fn prepare_fork(&self, input: &Input, caller: &Member, cx: &ToolCx) -> Result<Job, String> {
@@ -128,14 +121,7 @@ impl Crew {
         let mut messages = fork_messages(conversation, &input.prompt, moved);
         let message = messages.pop().unwrap_or_else(|| Message::user(input.prompt.clone()));
         let member = self.build_fork(caller, input, born, place, purse, messages.into());
-        Ok(Job {
-            member,
-            prompt: input.prompt.clone(),
-            message,
-            call: cx.call.clone(),
-            background,
-            asked: input.run_in_background,
-        })
+        Ok(Job::of_call(member, message, input, cx, background))
     }
 
     /// What a new agent has from the start: an id, and a name nobody else has.

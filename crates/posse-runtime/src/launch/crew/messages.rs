@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::place::{Lodging, Place};
+use super::place::{Lodging, Place, kept_in};
 use super::seats::Seat;
 use super::work::Job;
 use super::{Crew, Member, Standing};
@@ -123,10 +123,7 @@ impl Crew {
         let before = member.lodging().before.clone();
         let mut lodging = Lodging::default();
         if let Some(Place { cwd, tree, claim }) = self.same_place(member).await? {
-            cx.cwd = Cwd::new(cwd);
-            if let Some(claim) = &claim {
-                cx.cwd = cx.cwd.within(&claim.roots, &claim.fenced);
-            }
+            cx.cwd = kept_in(&Cwd::new(cwd), claim.as_ref());
             setup.guard.territory = Territory::new(claim);
             lodging = Lodging { before, ..Lodging::of(tree) };
         }

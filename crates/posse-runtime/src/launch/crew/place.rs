@@ -11,6 +11,7 @@ use super::stay::Before;
 use super::tree::{Called, Home, Hooked, Tree};
 use super::{Crew, Member};
 use crate::authority::Claim;
+use crate::tool::Cwd;
 use crate::worktree::Worktrees;
 
 /// A place to work.
@@ -125,6 +126,14 @@ impl Crew {
     pub(super) async fn leave_place(&self, member: &Member) -> Option<delegation::Worktree> {
         let tree = member.lodging().tree.take()?;
         self.give_up(tree, &member.setup.guard.hooks).await
+    }
+}
+
+/// A working directory that a shell may not take out of a claim.
+pub(super) fn kept_in(cwd: &Cwd, claim: Option<&Claim>) -> Cwd {
+    match claim {
+        Some(claim) => cwd.within(&claim.roots, &claim.fenced),
+        None => cwd.clone(),
     }
 }
 

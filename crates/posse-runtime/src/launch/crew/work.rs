@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::delegation::{self, Cause, Ending, Facts, Stopper, ToolUses, VERDICT_REMINDER};
+use posse_core::delegation::{self, Cause, Ending, Facts, Input, Stopper, ToolUses, VERDICT_REMINDER};
 use posse_core::event::{Delta, Outcome, TaskNews};
 use posse_core::hooks::{HookEvent, Occasion};
 use posse_core::message::{Block, Message, Role, Usage};
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::launched::news;
 use super::{Crew, Member, Standing};
 use crate::run::{Ended, Events, Mark, Run};
-use crate::tool::TaskKind;
+use crate::tool::{TaskKind, ToolCx};
 
 /// How long nothing may be heard of an agent, unless `CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS` says otherwise.
 const SILENCE_MS: u64 = 600_000;
@@ -36,6 +36,20 @@ pub(super) struct Job {
     pub(super) background: bool,
     /// Where its caller wanted it, if they said so.
     pub(super) asked: Option<bool>,
+}
+
+impl Job {
+    /// What a call of the Agent tool asks for.
+    pub(super) fn of_call(
+        member: Arc<Member>,
+        message: Message,
+        input: &Input,
+        cx: &ToolCx,
+        background: bool,
+    ) -> Self {
+        let (prompt, call) = (input.prompt.clone(), cx.call.clone());
+        Self { member, prompt, message, call, background, asked: input.run_in_background }
+    }
 }
 
 impl Crew {

@@ -79,7 +79,8 @@ impl Kin {
         }
         let members: Vec<Process> = kin.iter().filter_map(|id| table.get(id)).copied().collect();
         self.known = members.iter().map(|process| (process.id, process.started)).collect();
-        self.sessions.extend(members.iter().map(|process| process.session));
+        // Session 0 is all sessions outside of this container.
+        self.sessions.extend(members.iter().map(|process| process.session).filter(|session| *session > 0));
         // Nobody can come into a session that is empty, but its number is given out again.
         let alive: BTreeSet<i32> = table.values().map(|process| process.session).collect();
         self.sessions.retain(|session| alive.contains(session));
@@ -131,7 +132,7 @@ impl Process {
     }
 
     /// Reads `/proc/<id>/stat`. The program's name, in parentheses, may itself contain anything.
-    fn parse(stat: &[u8]) -> Option<Self> {
+    pub(super) fn parse(stat: &[u8]) -> Option<Self> {
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let id = std::str::from_utf8(stat.split(|byte| *byte == b' ').next()?).ok()?.parse().ok()?;
         let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
@@ -148,6 +149,11 @@ impl Process {
             started: fields.get(19)?.parse().ok()?,
             lives: !ended || threads > 1,
         })
+    }
+
+    /// Whether its session was made by itself.
+    pub(super) fn leads_session(&self) -> bool {
+        self.session == self.id
     }
 
     /// What names this process for good.
@@ -172,6 +178,12 @@ impl Process {
             let _ = again(Signal::CONT);
         }
     }
+}
+
+/// This process. Asked of `/proc`, because the calls for its group and its session are wrapped as if they could not
+/// answer 0, which they do where those are outside of a container.
+pub(super) fn own() -> Option<Process> {
+    Process::read(raw(getpid()))
 }
 
 /// All processes.

@@ -1,7 +1,7 @@
 //! The protocol itself, line by line, without an SDK.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout};
 
 use serde_json::json;
 
@@ -20,14 +20,7 @@ const STREAM: [&str; 4] = ["--output-format", "stream-json", "--verbose", "--inp
 
 impl Talk {
     pub(super) fn start(env: &TestEnv, args: &[&str]) -> Self {
-        let mut command = env.command();
-        command.args(STREAM).args(args);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("posse starts");
+        let mut child = env.start(&[&STREAM[..], args].concat());
         let stdin = child.stdin.take();
         let lines = child.stdout.take().map(|pipe| BufReader::new(pipe).lines());
         Self { child, stdin, lines, seen: Vec::new() }
