@@ -24,6 +24,8 @@ pub struct PermissionAsk {
     pub title: String,
     /// Why it is asked at all.
     pub reason: Option<String>,
+    /// The same for programs.
+    pub grounds: Box<Grounds>,
     /// What could be allowed for good, so that it is not asked again.
     pub suggestions: Vec<Suggestion>,
     /// The agent that wants it, if it is not the main one.
@@ -32,6 +34,21 @@ pub struct PermissionAsk {
     pub agent_id: Option<String>,
     /// The id of the call.
     pub call: Box<str>,
+}
+
+/// Why a question is asked, for programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grounds {
+    /// What kind of reason it is, in one word.
+    pub kind: &'static str,
+    /// The place that is the matter, if one is.
+    pub path: Option<String>,
+}
+
+impl Default for Grounds {
+    fn default() -> Self {
+        Self { kind: "other", path: None }
+    }
 }
 
 /// A change of the rules that would have made a question needless.

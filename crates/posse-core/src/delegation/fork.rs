@@ -8,9 +8,9 @@ use crate::message::{Block, Message, Role, ToolAnswer};
 /// The element the rules for a fork stand in.
 pub const BOILERPLATE_TAG: &str = "fork-boilerplate";
 
-/// What every call that was open at the fork is answered with, in every fork.
-pub const PLACEHOLDER: &str =
-    "[Not shown here: this call is carried out in the conversation that this one was forked from.]";
+/// What every call that was open at the fork is answered with, in every fork. Short, because the first fork of a message
+/// pays for one of them per call.
+pub const PLACEHOLDER: &str = "[This call goes on elsewhere.]";
 
 const RULES: &str = include_str!("fork.md").trim_ascii();
 

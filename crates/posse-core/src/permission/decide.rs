@@ -147,6 +147,26 @@ impl Reason {
             Self::Looks | Self::Contained | Self::Open | Self::Limit { .. } => "other",
         }
     }
+
+    /// The place it is about, if it is about one.
+    pub fn place(&self) -> Option<&str> {
+        match self {
+            Self::Outside(path) | Self::Protected { path, .. } | Self::Fenced { path: Some(path), .. } => {
+                Some(path)
+            }
+            Self::Rule { .. }
+            | Self::MayFit { .. }
+            | Self::Mode(_)
+            | Self::Hook
+            | Self::Fenced { path: None, .. }
+            | Self::Doubt { .. }
+            | Self::Uncovered(_)
+            | Self::Looks
+            | Self::Contained
+            | Self::Open
+            | Self::Limit { .. } => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Reason {

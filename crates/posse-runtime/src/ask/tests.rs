@@ -12,6 +12,7 @@ fn permission(call: &str) -> PermissionAsk {
         input: json!({ "command": "make" }),
         title: "Run make".into(),
         reason: None,
+        grounds: Box::default(),
         suggestions: Vec::new(),
         agent: None,
         agent_id: None,

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::judge::{self, Judgement, Matter};
 use super::{Authority, Claim, RealPaths, RunHooks, Territory};
-use crate::ask::{Desk, PermissionAnswer, PermissionAsk, SharedMode, Suggestion};
+use crate::ask::{Desk, Grounds, PermissionAnswer, PermissionAsk, SharedMode, Suggestion};
 use crate::hooks::Judge;
 use crate::sandbox::Sandbox;
 use crate::tool::TurnTerms;
@@ -285,6 +285,10 @@ impl Guard {
             input: case.input.clone(),
             title: format!("{} wants to use {}", self.agent.as_deref().unwrap_or("posse"), case.call.name),
             reason: Some(reason),
+            grounds: Box::new(Grounds {
+                kind: if doubt.is_some() { "classifier" } else { decision.reason.kind() },
+                path: decision.reason.place().map(str::to_owned),
+            }),
             suggestions: offers
                 .iter()
                 .map(|update| Suggestion { label: update.label(), update: update.to_json() })

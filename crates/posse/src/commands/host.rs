@@ -17,7 +17,7 @@ mod wire;
 use std::io::BufReader;
 use std::sync::Arc;
 
-use posse_core::event::Outcome as TurnOutcome;
+use posse_core::event::{Fact, Outcome as TurnOutcome, What};
 use posse_core::hooks::occasion::EndReason;
 use posse_core::message::{Block, Message, Usage};
 use posse_runtime::ask::{Asks, Desk};
@@ -309,6 +309,8 @@ impl Host {
             }
         }
         let never = CancellationToken::new();
+        let mut ends = reins.tasks.count_ended();
+        side.show_shells(&reins);
         let news = news(run, cx, &never);
         tokio::pin!(news);
         loop {
@@ -325,6 +327,10 @@ impl Host {
                     }
                 }
                 text = reins.woken() => return Next::News(text),
+                () = reins.tasks.next_end(ends) => {
+                    ends = reins.tasks.count_ended();
+                    side.show_shells(&reins);
+                }
                 told = &mut news, if is_awaited => match told {
                     Some(text) => return Next::News(text),
                     None => {
@@ -396,7 +402,8 @@ impl Host {
         let end = TurnEnd { ended, spent: run.spent(), api_ms: run.api_ms(), by_itself };
         let line = self.side.lines.result(&end);
         self.side.cost_text = format!("Total cost: ${:.4}", run.cost());
-        self.side.say_result(line);
+        let is_last = !self.launched.cx.tasks.is_awaited(TaskKind::Agent);
+        self.side.say_result(line, is_last);
     }
 
     /// The result of what needed no model.
@@ -413,7 +420,7 @@ impl Host {
         let end = TurnEnd { ended: &ended, spent: run.spent(), api_ms: run.api_ms(), by_itself: false };
         let mut line = self.side.lines.result(&end);
         line.as_object_mut().map(|line| line.shift_remove("terminal_reason"));
-        self.side.say_result(line);
+        self.side.say_result(line, true);
     }
 
     /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
@@ -443,6 +450,7 @@ impl Host {
             self.side.show(&event);
         }
         self.side.say_mirrored();
+        self.side.say_held();
         self.side.let_go().await;
         left.iter().try_for_each(|text| writeln!(terminal.err, "posse: {text}"))?;
         self.side.wire.end();
@@ -472,6 +480,7 @@ async fn drive(
     let stop = CancellationToken::new();
     let turn = run.prompt(message, stop.clone());
     tokio::pin!(turn);
+    let mut ends = reins.tasks.count_ended();
     let ended = loop {
         tokio::select! {
             biased;
@@ -483,14 +492,24 @@ async fn drive(
             }
             () = side.ends.broken.cancelled(), if side.ending.is_none() => side.end(Ending::Gone, Some(&stop)),
             // What happened is shown before what is asked about it, and before its end.
-            Some(event) = events.recv() => side.show(&event),
+            Some(event) = events.recv() => {
+                side.show(&event);
+                if event.from.is_none() && matches!(event.what, What::Fact(Fact::Answered { .. })) {
+                    side.show_shells(reins);
+                }
+            }
             Some(ask) = side.asks.next() => side.ask(ask),
             input = side.ends.inbox.recv(), if !side.closed => side.take(input, reins, Some(&stop)),
+            () = reins.tasks.next_end(ends) => {
+                ends = reins.tasks.count_ended();
+                side.show_shells(reins);
+            }
             ended = &mut turn => break ended,
         }
     };
     while let Ok(event) = events.try_recv() {
         side.show(&event);
     }
+    side.show_shells(reins);
     ended
 }

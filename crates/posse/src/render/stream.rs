@@ -2,6 +2,7 @@
 
 mod board;
 mod raw;
+mod shells;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +18,13 @@ use posse_runtime::launch::Facts;
 use posse_runtime::mcp::Status;
 use posse_runtime::run::{Ended, Event, Mark, Spent};
 use posse_runtime::session::{VERSION, assistant_message, tool_use_result, trigger_word};
+use posse_runtime::tool::Task;
 use posse_runtime::world::World;
 use serde_json::{Value, json};
 
 use self::board::Board;
 use self::raw::{Raw, Shown};
+use self::shells::Shells;
 
 /// Turns events into lines.
 pub struct Stream {
@@ -32,6 +35,10 @@ pub struct Stream {
     /// Whether agents that are waited for are heard talking to themselves.
     speech: bool,
     board: Board,
+    /// Commands in the background.
+    shells: Shells,
+    /// Those of them that go on.
+    shells_at_work: Vec<Value>,
     /// What is open of the raw events.
     raw: Raw,
     /// The blocks that were told of before their reply was whole.
@@ -79,6 +86,8 @@ impl Stream {
             hooks,
             speech: false,
             board: Board::default(),
+            shells: Shells::default(),
+            shells_at_work: Vec::new(),
             raw: Raw::default(),
             shown: Shown::default(),
             results: 0,
@@ -179,10 +188,28 @@ impl Stream {
             }
         };
         if changed {
-            let tasks = self.board.in_background();
-            lines.push(self.system("background_tasks_changed", json!({ "tasks": tasks })));
+            lines.push(self.background_tasks());
         }
         lines
+    }
+
+    /// The lines of what has become of commands in the background since the last look.
+    pub fn look_at(&mut self, tasks: &[Task]) -> Vec<Value> {
+        let news = self.shells.look(tasks);
+        if news.is_empty() {
+            return Vec::new();
+        }
+        self.shells_at_work = shells::at_work(tasks).collect();
+        let mut lines: Vec<Value> =
+            news.into_iter().map(|(kind, fields)| self.system(kind, fields)).collect();
+        lines.push(self.background_tasks());
+        lines
+    }
+
+    fn background_tasks(&self) -> Value {
+        let tasks: Vec<Value> =
+            self.board.in_background().into_iter().chain(self.shells_at_work.iter().cloned()).collect();
+        self.system("background_tasks_changed", json!({ "tasks": tasks }))
     }
 
     /// What another agent does: its comings and goings, and what it does with tools.

@@ -3,6 +3,7 @@
 //! `cargo xtask test` installs the SDKs and says where: `POSSE_TEST_PYTHON`, `POSSE_TEST_SDK`. Run without, the tests of
 //! that language say that they were skipped. The programs in `tests/sdk` print one line per check.
 
+mod background;
 mod raw;
 mod robust;
 

@@ -32,7 +32,7 @@ use crate::memory::{self, Memory};
 use crate::model::SystemPart;
 use crate::purse::Purse;
 use crate::run::{Deferral, RunSetup, ToolPool};
-use crate::session::{AgentMeta, EntryWriter, SessionError, SpentBefore, Transcript};
+use crate::session::{AgentMeta, EntryWriter, Mirrored, SessionError, SpentBefore, Transcript};
 use crate::tool::{AnyTool, Cwd, Inbox, Tasks, Todos, ToolCx, TurnTerms};
 
 /// Built-in agents that are told nothing of the project but its place, answer once and are not continued.
@@ -461,8 +461,8 @@ impl Member {
         self.spent_before.and(now)
     }
 
-    /// Writes down what the agent is, beside what it says.
-    pub(super) fn write_meta(&self, background: bool, ended: Option<&str>) {
+    /// Writes down what the agent is, beside what it says, and where that is mirrored.
+    pub(super) fn write_meta(&self, crew: &Crew, background: bool, ended: Option<&str>) {
         if self.transcript.as_os_str().is_empty() {
             return;
         }
@@ -486,5 +486,13 @@ impl Member {
         };
         // What cannot be written is missed by whoever looks later; the agent works all the same.
         let _ = meta.write(&AgentMeta::beside(&self.transcript));
+        if let Some(mirror) = &crew.common.mirror
+            && let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(&meta)
+        {
+            let kind = [("type".to_owned(), "agent_metadata".into())];
+            let entry = serde_json::Value::Object(kind.into_iter().chain(fields).collect());
+            // A copy that nobody keeps is none.
+            let _ = mirror.send(Mirrored { file: self.transcript.clone(), entries: vec![entry] });
+        }
     }
 }

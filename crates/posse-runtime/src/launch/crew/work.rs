@@ -60,7 +60,7 @@ impl Crew {
         let events = member.events(self, &job.call, job.background);
         let (prompt, background, asked) = (job.prompt.clone(), job.background, job.asked);
         events.delta(Delta::Task(TaskNews::Started { prompt, background, asked }));
-        member.write_meta(job.background, None);
+        member.write_meta(self, job.background, None);
         let opened = member.open_transcript(self);
         // What a fork has of its caller is not its own work.
         let mut earlier = ToolUses::default();
@@ -104,7 +104,7 @@ impl Crew {
             worktree,
         };
         *member.standing() = Standing::Ended;
-        member.write_meta(job.background, Some(ending.task_status()));
+        member.write_meta(self, job.background, Some(ending.task_status()));
         events.delta(Delta::Task(TaskNews::Ended {
             status: ending.task_status(),
             sdk_status: ending.sdk_status(),

@@ -9,6 +9,7 @@ fn a_person_sees_what_they_decide_about() {
         input,
         title: format!("posse wants to use {tool}"),
         reason: Some("no rule allows it".into()),
+        grounds: Box::default(),
         suggestions: Vec::new(),
         agent: None,
         call: "c".into(),

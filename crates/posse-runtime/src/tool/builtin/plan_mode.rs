@@ -99,6 +99,7 @@ impl ExitPlanMode {
             input,
             title: "The plan is ready. Carry it out?".into(),
             reason: None,
+            grounds: Box::default(),
             suggestions: vec![Suggestion {
                 label: "without asking about edits of files".into(),
                 update: json!({

@@ -79,7 +79,7 @@ pub(super) async fn serve(via: Via, states: States, ask: Ask) {
 }
 
 fn permission(ask: &PermissionAsk) -> Value {
-    let PermissionAsk { tool, input, title, reason, suggestions, agent: _, agent_id, call } = ask;
+    let PermissionAsk { tool, input, title, reason, grounds, suggestions, agent: _, agent_id, call } = ask;
     let mut request = json!({
         "subtype": "can_use_tool",
         "tool_name": tool,
@@ -91,6 +91,13 @@ fn permission(ask: &PermissionAsk) -> Value {
     });
     if let Some(reason) = reason {
         request["decision_reason"] = json!(reason);
+        request["decision_reason_type"] = json!(grounds.kind);
+    }
+    if let Some(path) = &grounds.path {
+        request["blocked_path"] = json!(path);
+    }
+    if let Some(description) = input.get("description").filter(|text| text.is_string()) {
+        request["description"] = description.clone();
     }
     if let Some(agent) = agent_id {
         request["agent_id"] = json!(agent);

@@ -53,6 +53,8 @@ pub(super) struct Side {
     pub(super) context_tokens: u64,
     /// What was spent, in words.
     pub(super) cost_text: String,
+    /// Results of turns that more turns follow, for a host that only listens: many of those leave with the first.
+    held_results: Vec<Value>,
     /// Lines that follow an answer.
     pub(super) after: Vec<Value>,
     /// Who answers questions.
@@ -140,6 +142,7 @@ impl Side {
             failed: false,
             context_tokens: 0,
             cost_text: String::new(),
+            held_results: Vec::new(),
             after: Vec::new(),
             at_work: JoinSet::new(),
             requests: HashMap::new(),
@@ -273,6 +276,12 @@ impl Side {
         }
     }
 
+    /// Shows what has become of commands in the background.
+    pub(super) fn show_shells(&mut self, reins: &Reins) {
+        let tasks = reins.tasks.list();
+        self.lines.look_at(&tasks).into_iter().for_each(|line| self.wire.say(line));
+    }
+
     fn note_main(&mut self, event: &Event) {
         match &event.what {
             What::Fact(Fact::Said(message)) => {
@@ -316,8 +325,9 @@ impl Side {
         }
     }
 
-    /// The result of a turn.
-    pub(super) fn say_result(&mut self, mut line: Value) {
+    /// The result of a turn. If agents are still at work, there will be another; a host that has said all it wants to say
+    /// gets them together.
+    pub(super) fn say_result(&mut self, mut line: Value, is_last: bool) {
         self.say_mirrored();
         line["queued_turn_count"] = json!(self.queue.len());
         if self.turn.is_human {
@@ -328,11 +338,19 @@ impl Side {
             line["user_message_uuids"] = json!(self.turn.uuids);
         }
         self.failed = line.get("is_error") == Some(&true.into());
-        self.wire.say(line);
+        self.held_results.push(line);
+        if is_last || !self.closed {
+            self.say_held();
+        }
         for uuid in std::mem::take(&mut self.turn.uuids) {
             self.lifecycle(&uuid, "completed");
         }
         self.turn = TurnView::default();
+    }
+
+    /// Says the results that were held back.
+    pub(super) fn say_held(&mut self) {
+        self.held_results.drain(..).for_each(|line| self.wire.say(line));
     }
 }
 

@@ -10,6 +10,7 @@ fn ask(tool: &str, input: Value, suggestions: Vec<Suggestion>) -> PermissionAsk 
         input,
         title: format!("Use {tool}?"),
         reason: None,
+        grounds: Box::default(),
         suggestions,
         agent: None,
         agent_id: None,

@@ -51,7 +51,7 @@ fn forks_read_nearly_all_of_their_input_from_the_cache() {
     });
     let env = world(&server);
     for at in 0..6 {
-        env.write(&format!("project/f{at}.txt"), format!("line {at} of a file that is read\n").repeat(400));
+        env.write(&format!("project/f{at}.txt"), format!("line {at} of a file that is read\n").repeat(150));
     }
     assert_eq!(env.posse(&["-p", "a word of main"]).success(), "Done.\n");
     let requests = agents_of(&ledger);

@@ -126,7 +126,7 @@ pub(super) fn user(text: &str) -> Value {
     })
 }
 
-fn orders(orders: Value) -> String {
+pub(super) fn orders(orders: Value) -> String {
     format!("do: {orders}")
 }
 

@@ -61,6 +61,7 @@ fn permission_ask(tool: &str, input: Value) -> PermissionAsk {
         input,
         title: "May it?".into(),
         reason: None,
+        grounds: Box::default(),
         suggestions: vec![Suggestion { label: "all of it".into(), update }],
         agent: None,
         agent_id: None,

@@ -1,0 +1,129 @@
+//! What a host hears of things that go on beside the conversation.
+
+use serde_json::json;
+
+use super::raw::{Talk, orders};
+use super::*;
+
+/// A file in which whoever reads it waits for whoever writes it.
+fn gate(env: &TestEnv, name: &str) -> std::path::PathBuf {
+    let path = env.path(&format!("project/{name}"));
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .expect("a pipe");
+    path
+}
+
+fn agent_behind_a_gate() -> String {
+    let inner = orders(json!([{"tool": "Bash", "input": {"command": "cat gate"}}]));
+    orders(json!([{"tool": "Agent", "id": "toolu_agent", "input": {
+        "description": "wait", "prompt": inner, "subagent_type": "general-purpose", "run_in_background": true,
+    }}]))
+}
+
+fn is_answer(line: &Value) -> bool {
+    line["type"] == "assistant"
+        && line["parent_tool_use_id"].is_null()
+        && line.pointer("/message/content/0/type") == Some(&json!("text"))
+}
+
+#[test]
+fn a_host_that_has_said_all_gets_all_results_at_the_end() {
+    let model = obedient();
+    let env = world(&model);
+    let gate = gate(&env, "gate");
+    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    talk.user(&agent_behind_a_gate());
+    talk.close();
+    talk.until(is_answer);
+    std::fs::write(gate, "open").expect("somebody reads");
+    let (code, lines, stderr) = talk.finish();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let kinds: Vec<&str> = lines.iter().filter_map(|line| line["type"].as_str()).collect();
+    let results = kinds.iter().filter(|kind| **kind == "result").count();
+    assert_eq!((results, &kinds[kinds.len() - 2..]), (2, &["result"; 2][..]), "{kinds:?}");
+    let told = lines.iter().position(|line| line["subtype"] == "task_notification");
+    assert!(told.is_some_and(|at| at < lines.len() - 2));
+    assert_eq!(lines[lines.len() - 1]["origin"]["kind"], "task-notification");
+}
+
+#[test]
+fn what_an_agent_is_goes_into_the_mirror_too() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--session-mirror"]);
+    let inner = orders(json!([{"text": "Report."}]));
+    talk.user(&orders(json!([{"tool": "Agent", "id": "toolu_agent", "input": {
+        "description": "look", "prompt": inner, "subagent_type": "Explore", "run_in_background": false,
+    }}])));
+    talk.result();
+    let (code, lines, _) = talk.finish();
+    assert_eq!(code, Some(0));
+    let metas: Vec<&Value> =
+        lines.iter().filter(|line| line["entries"][0]["type"] == "agent_metadata").collect();
+    let last = metas.last().expect("what the agent is");
+    let entry = &last["entries"][0];
+    assert_eq!((&entry["agentType"], &entry["toolUseId"]), (&json!("Explore"), &json!("toolu_agent")));
+    let beside = last["filePath"].as_str().expect("a file");
+    assert!(beside.contains("/subagents/agent-") && beside.ends_with(".jsonl"), "{beside}");
+    let own =
+        lines.iter().filter(|line| line["filePath"] == beside && line["entries"][0]["uuid"].is_string());
+    assert!(own.count() >= 2, "its conversation stands in the same place");
+}
+
+#[test]
+fn a_command_in_the_background_is_a_task() {
+    let model = obedient();
+    let env = world(&model);
+    let gate = gate(&env, "gate");
+    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    talk.user(&orders(json!([{"tool": "Bash", "id": "toolu_b", "input": {
+        "command": "cat gate; exit 3", "description": "Wait for it", "run_in_background": true,
+    }}])));
+    let started = talk.until(|line| line["subtype"] == "task_started");
+    assert_eq!(
+        (&started["task_type"], &started["tool_use_id"], &started["description"]),
+        (&json!("local_bash"), &json!("toolu_b"), &json!("Wait for it"))
+    );
+    let changed = talk.until(|line| line["subtype"] == "background_tasks_changed");
+    assert_eq!(changed["tasks"][0]["task_id"], started["task_id"]);
+    talk.result();
+    std::fs::write(gate, "open").expect("somebody reads");
+    let update = talk.until(|line| line["subtype"] == "task_updated");
+    assert_eq!(update["patch"]["status"], "failed");
+    let end = talk.until(|line| line["subtype"] == "task_notification");
+    assert_eq!((&end["task_id"], &end["status"]), (&started["task_id"], &json!("failed")));
+    assert_eq!(end["summary"], "Background command \"Wait for it\" failed with exit code 3");
+    let changed = talk.until(|line| line["subtype"] == "background_tasks_changed");
+    assert_eq!(changed["tasks"], json!([]));
+    assert_eq!(talk.finish().0, Some(0));
+}
+
+#[test]
+fn whoever_is_asked_learns_why() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--permission-prompt-tool", "stdio"]);
+    let outside = env.path("elsewhere.txt").display().to_string();
+    talk.user(&orders(json!([{"tool": "Write", "input": {"file_path": outside, "content": "w"}}])));
+    let ask = talk.asked("can_use_tool");
+    assert_eq!(
+        (&ask["request"]["decision_reason_type"], &ask["request"]["blocked_path"]),
+        (&json!("workingDir"), &json!(outside))
+    );
+    talk.answer(&ask["request_id"], json!({"behavior": "deny", "message": "no"}));
+    talk.result();
+    let command = json!({"command": "touch x", "description": "Make a file"});
+    talk.user(&orders(json!([{"tool": "Bash", "input": command}])));
+    let ask = talk.asked("can_use_tool");
+    assert_eq!(
+        (&ask["request"]["decision_reason_type"], &ask["request"]["description"]),
+        (&json!("subcommandResults"), &json!("Make a file"))
+    );
+    assert!(ask["request"]["blocked_path"].is_null());
+}
