@@ -17,6 +17,7 @@ use std::sync::Arc;
 use globset::GlobBuilder;
 
 use crate::definition::Effort;
+use crate::hooks::HookGroup;
 use crate::model::ModelChoice;
 use crate::origin::Source;
 
@@ -86,8 +87,8 @@ pub struct SkillDefinition {
     pub user_invocable: bool,
     /// Which files it is about; empty means all.
     pub paths: Vec<Box<str>>,
-    /// Whether it brings hooks.
-    pub has_hooks: bool,
+    /// Hooks of whoever uses it, from then on.
+    pub hooks: Vec<HookGroup>,
     /// The text, trimmed.
     pub body: Arc<str>,
     /// Its folder: what `${CLAUDE_SKILL_DIR}` stands for.
@@ -109,7 +110,7 @@ impl SkillDefinition {
 
     /// Whether it gives nobody leave to do anything: loading it needs no yes.
     pub fn grants_nothing(&self) -> bool {
-        self.allowed_tools.is_empty() && !self.has_hooks
+        self.allowed_tools.is_empty() && self.hooks.is_empty()
     }
 
     /// The commands that its text runs, as written.

@@ -35,11 +35,44 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Hooks {
     session: Arc<Roster>,
     own: Option<Arc<Roster>>,
+    /// Those of the skills that the run has used.
+    used: Used,
     /// The host's, which it may replace while the session runs.
     host: Arc<RwLock<Arc<Roster>>>,
     policy: Arc<HookPolicy>,
     background: Arc<Background>,
     clients: Arc<http::Clients>,
+}
+
+/// The hooks of skills, by where they were written. Clones share them.
+#[derive(Clone, Debug, Default)]
+struct Used(Arc<RwLock<Vec<UsedSkill>>>);
+
+#[derive(Clone, Debug)]
+struct UsedSkill {
+    hooks: Arc<SkillHooks>,
+    roster: Arc<Roster>,
+}
+
+impl Used {
+    fn rosters(&self) -> Vec<Arc<Roster>> {
+        let used = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        used.iter().map(|one| Arc::clone(&one.roster)).collect()
+    }
+
+    fn any(&self, is_it: impl Fn(&Roster) -> bool) -> bool {
+        let used = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        used.iter().any(|one| is_it(&one.roster))
+    }
+}
+
+/// What a skill brings along.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SkillHooks {
+    /// Where they were written.
+    pub source: Arc<HookSource>,
+    /// The hooks.
+    pub groups: Vec<HookGroup>,
 }
 
 impl Default for Hooks {
@@ -64,6 +97,7 @@ impl Hooks {
             host,
             session: Arc::new(session),
             own: None,
+            used: Used::default(),
             policy: Arc::new(policy),
             background: Arc::default(),
             clients: Arc::default(),
@@ -87,13 +121,37 @@ impl Hooks {
         let mut own = Roster::default();
         own.add(&self.policy, source, groups, true);
         let own = (!own.is_empty()).then(|| Arc::new(own));
-        Self { own, ..self.clone() }
+        Self { own, used: Used::default(), ..self.clone() }
+    }
+
+    /// What a fork sees: the session's hooks, and those of the skills that are in the conversation it goes on from.
+    pub fn forked(&self, from: &Self) -> Self {
+        let used = from.used.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { own: None, used: Used(Arc::new(RwLock::new(used))), ..self.clone() }
+    }
+
+    /// Adds the hooks of a skill for as long as the run lasts. One that is used again has the hooks it has now, and what
+    /// of them may only run once has run.
+    pub fn take_up(&self, skill: &Arc<SkillHooks>, in_subagent: bool) {
+        let mut used = self.used.0.write().unwrap_or_else(PoisonError::into_inner);
+        if used.iter().any(|one| *one.hooks == **skill) {
+            return;
+        }
+        used.retain(|one| one.hooks.source.label != skill.source.label);
+        let mut roster = Roster::default();
+        roster.add(&self.policy, &skill.source, skill.groups.clone(), in_subagent);
+        if !roster.is_empty() {
+            used.push(UsedSkill { hooks: Arc::clone(skill), roster: Arc::new(roster) });
+        }
     }
 
     /// Whether nobody cares about an event. Costs nothing.
     pub fn is_empty_for(&self, event: HookEvent) -> bool {
         let hears = |roster: &Roster| roster.has(event);
-        !hears(&self.session) && !hears(&self.host()) && !self.own.as_deref().is_some_and(hears)
+        !hears(&self.session)
+            && !hears(&self.host())
+            && !self.own.as_deref().is_some_and(hears)
+            && !self.used.any(hears)
     }
 
     /// The file names that `FileChanged` hooks ask to be watched.
@@ -152,8 +210,8 @@ impl Hooks {
     /// Who is meant, each once, in the order of the configuration.
     fn select(&self, occasion: &Occasion, cx: &HookCx) -> Vec<(Arc<Roster>, usize)> {
         let mut selected: Vec<(Arc<Roster>, usize)> = Vec::new();
-        let host = self.host();
-        let rosters = [&self.session, &host].into_iter().chain(&self.own);
+        let (host, used) = (self.host(), self.used.rosters());
+        let rosters = [&self.session, &host].into_iter().chain(&self.own).chain(&used);
         for roster in rosters.filter(|roster| roster.has(occasion.event())) {
             for (index, entry) in roster.entries.iter().enumerate() {
                 let known = |(roster, index): &(Arc<Roster>, usize)| roster.entries[*index].is_same(entry);

@@ -14,12 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use posse_core::definition::AgentDefinition;
 use posse_core::diagnostic::{Diagnostic, Problem, Rule as Lint};
+use posse_core::hooks::HookKind;
 use posse_core::model::Names;
 use posse_core::origin::Origin;
 use posse_core::permission::{Behavior, Rule, RuleSource};
 use posse_core::skill::{self, Budget, SkillDefinition, SkillRegistry};
 
 use crate::catalog::Catalog;
+use crate::hooks::{HookSource, SkillHooks};
 use crate::tool::skills::{Fork, Loaded, Skills};
 use crate::tool::{Terms, ToolCx};
 use crate::world::World;
@@ -148,7 +150,7 @@ impl Shelf {
         if !waiting.is_empty() {
             let skills = if waiting.len() == 1 { "skill" } else { "skills" };
             notes.push(format!(
-                "ignored because {} is not trusted: allowed-tools of {} {skills} (posse trust makes them count)",
+                "ignored because {} is not trusted: allowed-tools and hooks of {} {skills} (posse trust makes them count)",
                 folder.display(),
                 waiting.len()
             ));
@@ -266,7 +268,29 @@ impl Shelf {
             model: model.filter(|_| self.circumstances.names.is_some()).map(Into::into),
         });
         let terms = Terms { rules, model: wire, effort: skill.effort };
-        Loaded { name: skill.name.clone(), text, terms, fork }
+        Loaded { name: skill.name.clone(), text, terms, hooks: self.hooks_of(skill).map(Arc::new), fork }
+    }
+
+    /// The hooks that come with a skill. Those of the project count in a folder that is trusted.
+    fn hooks_of(&self, skill: &SkillDefinition) -> Option<SkillHooks> {
+        let mut groups = skill.brings(self.circumstances.is_trusted).to_vec();
+        if groups.is_empty() {
+            return None;
+        }
+        let plugin = skill.source.plugin.as_deref().and_then(|plugin| self.places.plugin(plugin));
+        let source = HookSource {
+            label: format!("{} {}", skill.kind.word(), skill.name).into(),
+            plugin: plugin.map(|plugin| plugin.environment.clone()),
+            is_managed: skill.source.origin == Origin::Managed
+                || plugin.is_some_and(|plugin| plugin.is_managed),
+        };
+        for handler in groups.iter_mut().flat_map(|group| &mut group.handlers) {
+            if let HookKind::Command { command, .. } = &mut handler.kind {
+                let folder = skill.folder.display().to_string();
+                *command = command.replace("${CLAUDE_SKILL_DIR}", &folder).into();
+            }
+        }
+        Some(SkillHooks { source: Arc::new(source), groups })
     }
 
     /// The texts of the skills that an agent starts with, and what to say of those that it does not get.
@@ -275,7 +299,11 @@ impl Shelf {
         let (mut texts, mut missing) = (Vec::new(), Vec::new());
         for name in names {
             match registry.preload(name) {
-                Ok(skill) => texts.push(self.use_skill(skill, "", cx).await.text),
+                Ok(skill) => {
+                    let loaded = self.use_skill(skill, "", cx).await;
+                    loaded.hooks.iter().for_each(|hooks| cx.permit.take_hooks(hooks));
+                    texts.push(loaded.text);
+                }
                 Err(why) => missing.push(why),
             }
         }
@@ -323,9 +351,19 @@ fn unknown(name: &str, registry: &SkillRegistry) -> String {
 /// The skills of the project that allow something once its folder is trusted: what each allows and runs, in words, and its
 /// file.
 pub fn waiting_for_trust(registry: &SkillRegistry) -> Vec<(String, Arc<Path>)> {
-    let waits = |skill: &&SkillDefinition| skill.grants(false).is_empty() && !skill.grants(true).is_empty();
+    let weight =
+        |skill: &SkillDefinition, is_trusted| skill.grants(is_trusted).len() + skill.brings(is_trusted).len();
+    let waits = |skill: &&SkillDefinition| weight(skill, false) < weight(skill, true);
     let words = |skill: &SkillDefinition| {
-        let mut text = format!("{}: allows {}", skill.name, skill.grants(true).join(", "));
+        let mut what = Vec::new();
+        if !skill.grants(true).is_empty() {
+            what.push(format!("allows {}", skill.grants(true).join(", ")));
+        }
+        if !skill.brings(true).is_empty() {
+            let events: Vec<&str> = skill.brings(true).iter().map(|group| group.event.name()).collect();
+            what.push(format!("has hooks at {}", events.join(", ")));
+        }
+        let mut text = format!("{}: {}", skill.name, what.join(" and "));
         let commands: Vec<String> = skill.commands().map(|command| format!("!`{command}`")).collect();
         if !commands.is_empty() {
             text.push_str(&format!("; runs {}", commands.join(", ")));

@@ -203,7 +203,7 @@ pub static SKILL_FIELDS: &[SkillField] = &[
         Shape::Tree,
         "a mapping of events to groups of handlers, as in settings",
         "none",
-        "Read and checked, but not run yet.",
+        "Run in the conversation that uses the skill, from then on; an agent that follows it has them, too. Those of a project need its folder to be trusted.",
     )
     .not(&["hook"]),
     field(SkillFieldId::Version, "version", Shape::Word, "text", "none", "For people; not used."),

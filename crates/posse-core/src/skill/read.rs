@@ -115,7 +115,7 @@ fn blank(source: &Source, naming: Naming<'_>, body: &str) -> SkillDefinition {
         disable_model_invocation: false,
         user_invocable: true,
         paths: Vec::new(),
-        has_hooks: false,
+        hooks: Vec::new(),
         body: body.into(),
         folder: Arc::from(source.file.parent().unwrap_or(Path::new(""))),
         source: source.clone(),
@@ -175,12 +175,7 @@ fn set(skill: &mut SkillDefinition, id: SkillFieldId, entry: &Entry, problems: &
             }
         }
         SkillFieldId::Hooks => {
-            skill.has_hooks = !hooks::read(node, problems).is_empty();
-            if skill.has_hooks {
-                let said = "hooks of skills are not run yet";
-                problems
-                    .push(Problem::at(Rule::InvalidHook, entry.key_span, said).severity(Severity::Warning));
-            }
+            skill.hooks = hooks::read(node, problems);
         }
         SkillFieldId::Version
         | SkillFieldId::License

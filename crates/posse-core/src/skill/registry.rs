@@ -4,6 +4,7 @@ use super::read::may_grant;
 use super::{Kind, SkillDefinition};
 use crate::collate;
 use crate::diagnostic::{Diagnostic, Problem, Rule};
+use crate::hooks::HookGroup;
 use crate::origin::{Origin, Source};
 use crate::suggest;
 
@@ -165,6 +166,11 @@ impl SkillDefinition {
     /// The rules it allows, if its source may give leave: an untrusted folder only takes away.
     pub fn grants(&self, is_trusted: bool) -> &[Box<str>] {
         if may_grant(&self.source, is_trusted) { &self.allowed_tools } else { &[] }
+    }
+
+    /// The hooks it brings, if its source may bring any.
+    pub fn brings(&self, is_trusted: bool) -> &[HookGroup] {
+        if may_grant(&self.source, is_trusted) { &self.hooks } else { &[] }
     }
 }
 

@@ -9,7 +9,7 @@ use posse_core::hooks::{Common, HookEvent, Merged, Occasion};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::ask::SharedMode;
-use crate::hooks::{HookCx, Hooks, Mailbox, Services};
+use crate::hooks::{HookCx, Hooks, Mailbox, Services, SkillHooks};
 use crate::world::World;
 
 /// Tells the hooks of a run what happens in it.
@@ -65,6 +65,11 @@ impl RunHooks {
     /// Whether anybody cares about an event. Costs nothing.
     pub fn hears(&self, event: HookEvent) -> bool {
         !self.hooks.is_empty_for(event)
+    }
+
+    /// Takes the hooks of a skill that the run has used.
+    pub fn take_up(&self, skill: &Arc<SkillHooks>) {
+        self.hooks.take_up(skill, self.subagent.is_some());
     }
 
     /// The hooks themselves.

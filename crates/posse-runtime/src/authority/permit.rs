@@ -1,6 +1,7 @@
 //! A guard as other tools ask it: for a call that one of them makes in another's name.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use posse_core::message::ToolCall;
@@ -9,6 +10,7 @@ use posse_core::turn::Verdict;
 use serde_json::Value;
 
 use super::Guard;
+use crate::hooks::SkillHooks;
 use crate::tool::Judge;
 
 impl Judge for Guard {
@@ -30,5 +32,9 @@ impl Judge for Guard {
                 Verdict::Reject(why) => Err(why),
             }
         })
+    }
+
+    fn take_hooks(&self, hooks: &Arc<SkillHooks>) {
+        self.hooks.take_up(hooks);
     }
 }

@@ -37,6 +37,14 @@ pub struct PluginEnv {
     pub options: Vec<(Box<str>, Box<str>)>,
 }
 
+impl PluginEnv {
+    /// What the hooks of a plugin are told.
+    pub fn of(plugin: &crate::catalog::Plugin) -> Self {
+        let options = plugin.variables.user_config.clone();
+        Self { root: plugin.path.clone(), data: plugin.data.clone(), options }
+    }
+}
+
 /// What settings allow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookPolicy {

@@ -91,11 +91,7 @@ fn expand(path: &str, cwd: &Path, catalog: &Catalog) -> PathBuf {
 /// The hooks of plugins. What the administrator keeps to himself, only plugins that he enables may bring.
 fn plugin_hooks(catalog: &Catalog) -> impl Iterator<Item = (Arc<HookSource>, Vec<HookGroup>)> {
     catalog.plugins.iter().flat_map(|plugin| {
-        let environment = PluginEnv {
-            root: plugin.path.clone(),
-            data: plugin.data.clone(),
-            options: plugin.variables.user_config.clone(),
-        };
+        let environment = PluginEnv::of(plugin);
         let source = Arc::new(HookSource {
             label: format!("plugin {}", plugin.id).into(),
             plugin: Some(environment),

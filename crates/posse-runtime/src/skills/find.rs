@@ -10,6 +10,7 @@ use posse_core::skill::{self, Kind, Naming, SkillFindings, SkillRegistry};
 
 use crate::catalog::{Catalog, CatalogOptions, Plugin, walk};
 use crate::fence::Fence;
+use crate::hooks::PluginEnv;
 use crate::plugins::CommandPlace;
 use crate::read;
 use crate::world::World;
@@ -18,7 +19,7 @@ use crate::world::World;
 const SKILL_FILE: &str = "SKILL.md";
 
 /// What a plugin brings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginSkills {
     /// The plugin.
     pub name: Arc<str>,
@@ -30,6 +31,10 @@ pub struct PluginSkills {
     pub commands: Vec<CommandPlace>,
     /// What `${…}` in its texts stands for, besides what every skill knows.
     pub variables: Vec<(String, String)>,
+    /// What its hooks are told.
+    pub environment: PluginEnv,
+    /// Whether the administrator enables it.
+    pub is_managed: bool,
 }
 
 impl PluginSkills {
@@ -46,6 +51,8 @@ impl PluginSkills {
             skills: plugin.skills.clone(),
             commands: plugin.commands.clone(),
             variables: folders.into_iter().chain(chosen).collect(),
+            environment: PluginEnv::of(plugin),
+            is_managed: plugin.is_managed,
         }
     }
 }
@@ -136,8 +143,11 @@ impl Places {
 
     /// What a plugin's texts know besides.
     pub(super) fn variables(&self, plugin: &str) -> &[(String, String)] {
-        let found = self.plugins.iter().find(|known| &*known.name == plugin);
-        found.map_or(&[], |plugin| &plugin.variables)
+        self.plugin(plugin).map_or(&[], |plugin| &plugin.variables)
+    }
+
+    pub(super) fn plugin(&self, name: &str) -> Option<&PluginSkills> {
+        self.plugins.iter().find(|known| &*known.name == name)
     }
 
     /// Reads everything.

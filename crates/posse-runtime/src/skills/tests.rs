@@ -18,6 +18,7 @@ fn plugin(root: &Path) -> PluginSkills {
             CommandPlace::File { path: root.join("more/one.md"), name: None },
         ],
         variables: Vec::new(),
+        ..PluginSkills::default()
     }
 }
 

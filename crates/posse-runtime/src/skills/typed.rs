@@ -36,6 +36,7 @@ impl Typist {
         let loaded = self.shelf.use_skill(skill, &command.arguments, cx).await;
         let Some(fork) = &loaded.fork else {
             cx.terms.add(loaded.terms);
+            loaded.hooks.iter().for_each(|hooks| cx.permit.take_hooks(hooks));
             return Ok(loaded.text);
         };
         let cx = cx.for_call(&format!("skill_{}", cx.world.ids.hex16()));

@@ -8,6 +8,8 @@ use posse_core::message::ToolCall;
 use posse_core::permission::Rule;
 use serde_json::Value;
 
+use crate::hooks::SkillHooks;
+
 /// Somebody who judges calls.
 pub trait Judge: Send + Sync {
     /// The input to run a call with, or why it must not run. `rules` allow besides those that count anyway.
@@ -17,6 +19,9 @@ pub trait Judge: Send + Sync {
         cwd: &'a Path,
         rules: &'a [Rule],
     ) -> BoxFuture<'a, Result<Value, String>>;
+
+    /// The run has used a skill that brings hooks.
+    fn take_hooks(&self, hooks: &Arc<SkillHooks>);
 }
 
 /// Where to ask. Without anybody to ask the answer is no.
@@ -34,6 +39,13 @@ impl Permit {
         match &self.0 {
             Some(judge) => judge.judge(call, cwd, rules).await,
             None => Err("nobody can judge it here".to_owned()),
+        }
+    }
+
+    /// The run has used a skill that brings hooks. Where nothing is judged there is nobody to be heard.
+    pub fn take_hooks(&self, hooks: &Arc<SkillHooks>) {
+        if let Some(judge) = &self.0 {
+            judge.take_hooks(hooks);
         }
     }
 }

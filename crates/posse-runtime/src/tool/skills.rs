@@ -1,8 +1,11 @@
 //! Skills, as tools and runs see them: somebody who has them and makes text of them.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 use super::{Terms, ToolCx};
+use crate::hooks::SkillHooks;
 
 /// A skill, ready to be read.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +16,8 @@ pub struct Loaded {
     pub text: String,
     /// What it asks for until the turn ends.
     pub terms: Terms,
+    /// What hooks it brings, if any.
+    pub hooks: Option<Arc<SkillHooks>>,
     /// Whether an agent of its own does it.
     pub fork: Option<Fork>,
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use posse_core::definition::Effort;
 use posse_core::permission::Rule;
 
+use crate::hooks::SkillHooks;
+
 /// What holds until the turn ends.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
@@ -29,6 +31,8 @@ pub struct TurnTerms {
     own: Arc<[Rule]>,
     /// Rules for the agent that is about to be started.
     bequest: Arc<[Rule]>,
+    /// Hooks for that agent, of the skill it is to follow; for the agent itself, those it was started with.
+    hooks: Option<Arc<SkillHooks>>,
 }
 
 impl TurnTerms {
@@ -39,12 +43,22 @@ impl TurnTerms {
     /// For another run: what holds for the session is shared, what holds for a turn is its own, and it gets what is left
     /// to it.
     pub fn child(&self) -> Self {
-        Self { standing: Arc::clone(&self.standing), own: Arc::clone(&self.bequest), ..Self::default() }
+        Self {
+            standing: Arc::clone(&self.standing),
+            own: Arc::clone(&self.bequest),
+            hooks: self.hooks.clone(),
+            ..Self::default()
+        }
     }
 
-    /// The same, with rules for the agent that is about to be started.
-    pub fn bequeathing(&self, rules: &[Rule]) -> Self {
-        Self { bequest: rules.into(), ..self.clone() }
+    /// The same, with rules and hooks for the agent that is about to be started.
+    pub fn bequeathing(&self, rules: &[Rule], hooks: Option<Arc<SkillHooks>>) -> Self {
+        Self { bequest: rules.into(), hooks, ..self.clone() }
+    }
+
+    /// The hooks that were left to this run.
+    pub fn hooks(&self) -> Option<&Arc<SkillHooks>> {
+        self.hooks.as_ref()
     }
 
     /// The same with more rules, which nobody else gets.

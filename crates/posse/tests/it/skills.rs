@@ -578,9 +578,77 @@ fn a_link_brings_no_file_of_the_users_to_the_model() {
     for request in server.requests() {
         assert!(!request.body.to_string().contains("PRIVATE KEY"), "{}", request.body);
     }
-    for note in ["lnk.md: a link that leads out of the project", "not trusted: allowed-tools of 1 skill "] {
+    for note in ["lnk.md: a link that leads out of the project", "not trusted: allowed-tools and hooks of 1 skill "] {
         assert!(output.stderr.contains(note), "{note} in {}", output.stderr);
     }
     let (lint, _) = env.posse(&["lint"]).fails_with(1);
     assert!(lint.contains("link-leads-out"), "{lint}");
+}
+
+const GUARDED: &str = "description: x\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          \
+                       command: echo called >> \"$CLAUDE_PROJECT_DIR/calls\"\n  Stop:\n    - hooks:\n        - type: command\n          \
+                       command: echo stop >> \"$CLAUDE_PROJECT_DIR/calls\"\n          once: true\n";
+
+fn calls(env: &TestEnv) -> String {
+    std::fs::read_to_string(env.path("project/calls")).unwrap_or_default()
+}
+
+/// A model that uses Bash, loads a skill, and uses Bash again, then has an agent do so.
+fn careful() -> FakeModel {
+    FakeModel::answering(|request| {
+        let reply = MessagesReply::new();
+        let bash =
+            |id: &str| MessagesReply::new().tool(id, "Bash", &json!({ "command": "echo hi" })).answer();
+        match (agent(request), steps(request)) {
+            (None, 0) => bash("b1"),
+            (None, 1) => reply.tool("s", "Skill", &json!({ "skill": "careful" })).answer(),
+            (None, 2) => bash("b2"),
+            (None, 3) => {
+                let input = json!({ "description": "d", "prompt": "p", "subagent_type": "general-purpose" });
+                reply.tool("a", "Agent", &input).answer()
+            }
+            (Some(_), 0) => bash("b3"),
+            (None | Some(_), _) => text("Done."),
+        }
+    })
+}
+
+#[test]
+fn hooks_of_a_skill_run_from_its_use_on_and_only_where_it_is_used() {
+    let server = careful();
+    let env = world(&server);
+    skill(&env, "careful", GUARDED, "Be careful.");
+    let output = env.posse(&["-p", "go", "--allowedTools", "Skill,Bash"]);
+    ok(&output);
+    assert_eq!(calls(&env), "called\nstop\n", "{output:?}");
+}
+
+#[test]
+fn hooks_of_a_skill_run_when_it_is_typed_and_for_the_agent_that_follows_it() {
+    let bash = |request: &Recorded| match steps(request) {
+        0 => MessagesReply::new().tool("b", "Bash", &json!({ "command": "echo hi" })).answer(),
+        _ => text("Done."),
+    };
+    let server = FakeModel::answering(bash);
+    let env = world(&server);
+    skill(&env, "careful", GUARDED, "Be careful.");
+    ok(&env.posse(&["-p", "/careful", "--allowedTools", "Bash"]));
+    assert_eq!(calls(&env), "called\nstop\n");
+    // In an agent, `Stop` is the agent's end. Who started it has no part in it.
+    let server = FakeModel::answering(bash);
+    let env = world(&server);
+    skill(&env, "careful", &format!("{GUARDED}context: fork\n"), "Be careful.");
+    ok(&env.posse(&["-p", "/careful", "--allowedTools", "Bash"]));
+    assert_eq!(calls(&env), "called\nstop\n");
+}
+
+#[test]
+fn hooks_of_the_project_s_skills_wait_for_trust() {
+    let server = careful();
+    let env = world(&server);
+    env.write("project/.claude/skills/careful/SKILL.md", format!("---\n{GUARDED}---\nBe careful.\n"));
+    let output = env.posse(&["-p", "go", "--allowedTools", "Skill,Bash"]);
+    ok(&output);
+    assert_eq!(calls(&env), "");
+    assert!(output.stderr.contains("hooks of 1 skill"), "{}", output.stderr);
 }

@@ -109,6 +109,7 @@ impl Crew {
         let mut cx = self.tool_context(caller, &id, cwd, confinement.sandbox.clone(), terms);
         cx.cwd = kept_in(&cx.cwd, claim.as_ref());
         let hooks = self.hooks_of(caller, spec, &id, &mode);
+        cx.terms.hooks().into_iter().for_each(|skill| hooks.take_up(skill));
         let (client, model_id) = self.model_of(caller, &spec.model.value);
         let window = price::context_window(&spec.model.value);
         let explicit = definition.tools.as_ref().is_some_and(|list| {
@@ -409,7 +410,7 @@ impl Crew {
     }
 
     fn fork_hooks(&self, caller: &Member, id: &str) -> RunHooks {
-        let hooks = self.common.hooks.clone();
+        let hooks = self.common.hooks.forked(caller.setup.guard.hooks.hooks());
         self.run_hooks(caller, hooks, id, "fork", caller.setup.guard.mode.clone())
     }
 

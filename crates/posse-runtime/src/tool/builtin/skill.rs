@@ -67,6 +67,7 @@ impl Skill {
             structured["model"] = json!(model);
         }
         cx.terms.add(loaded.terms);
+        loaded.hooks.iter().for_each(|hooks| cx.permit.take_hooks(hooks));
         ToolOutput::text(format!("Launching skill: {}\n\n{}", loaded.name, loaded.text)).with(structured)
     }
 }
@@ -82,7 +83,7 @@ pub async fn delegate(crew: &dyn Crew, loaded: &Loaded, fork: &Fork, cx: &ToolCx
     if let Some(model) = &fork.model {
         input["model"] = json!(model);
     }
-    let cx = ToolCx { terms: cx.terms.bequeathing(&loaded.terms.rules), ..cx.clone() };
+    let cx = ToolCx { terms: cx.terms.bequeathing(&loaded.terms.rules, loaded.hooks.clone()), ..cx.clone() };
     let mut output = crew.start(input, &cx).await;
     if output.is_error {
         return output;
