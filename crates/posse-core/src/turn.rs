@@ -153,6 +153,8 @@ const MOST_MISFITS: u32 = 5;
 
 /// What stands for an answer that will never come.
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+/// What a call is answered with that a limit or an error ended.
+const CUT_OFF: &str = "[Not done: the turn ended before it]";
 
 impl Turn {
     /// A conversation with what was said before.
@@ -399,7 +401,7 @@ impl Turn {
         }
         let structured = self.structured();
         self.misfits += u32::from(self.has_misfit());
-        self.close_tools(Vec::new());
+        self.close_tools(INTERRUPTED);
         if structured.is_none() && self.misfits >= MOST_MISFITS {
             return self.finish(Outcome::OutOfTries(self.misfits), out);
         }
@@ -428,16 +430,16 @@ impl Turn {
         })
     }
 
-    /// Puts the answers into history in the order of the calls, with `more` behind them.
-    fn close_tools(&mut self, more: Vec<Block>) {
+    /// Puts the answers into history in the order of the calls; what has none is answered with these words.
+    fn close_tools(&mut self, otherwise: &str) {
         let Phase::Tools(slots) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
         let answers = slots.into_iter().map(|slot| match slot.progress {
             Progress::Answered(answer) => answer,
             Progress::Asked | Progress::Waiting { .. } | Progress::Running { .. } => {
-                ToolAnswer::error(slot.call.id, INTERRUPTED)
+                ToolAnswer::error(slot.call.id, otherwise)
             }
         });
-        let blocks = answers.map(Block::ToolResult).chain(more).collect();
+        let blocks = answers.map(Block::ToolResult).collect();
         self.history.push(Message { role: Role::User, blocks });
     }
 
@@ -448,16 +450,17 @@ impl Turn {
     /// Ends the turn while tools are at work: what runs is stopped, what has no answer gets one.
     fn stop_tools(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
         let Phase::Tools(slots) = &self.phase else { return };
+        let word = if matches!(outcome, Outcome::Cancelled { .. }) { INTERRUPTED } else { CUT_OFF };
         for slot in slots {
             if matches!(slot.progress, Progress::Running { .. }) {
                 out.push(Effect::StopTool(slot.call.id.clone()));
             }
             if !matches!(slot.progress, Progress::Answered(_)) {
-                let answer = Arc::new(ToolAnswer::error(slot.call.id.clone(), INTERRUPTED));
+                let answer = Arc::new(ToolAnswer::error(slot.call.id.clone(), word));
                 out.push(Effect::Record(Fact::Answered { call: slot.call.clone(), answer }));
             }
         }
-        self.close_tools(Vec::new());
+        self.close_tools(word);
         self.finish(outcome, out);
     }
 

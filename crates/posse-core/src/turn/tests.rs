@@ -266,6 +266,17 @@ prompt again: said again, model"
 }
 
 #[test]
+fn an_open_call_is_told_who_ended_it() {
+    for (end, word) in [("cancel", INTERRUPTED), ("halt enough", CUT_OFF)] {
+        let mut turn = fresh();
+        trace(&mut turn, &["prompt hi", "reply +a", "allow a", end]);
+        let answer = turn.history().last().and_then(|message| message.blocks.first());
+        let expected = Block::ToolResult(ToolAnswer::error("a", word));
+        assert_eq!(answer, Some(&expected), "{end}");
+    }
+}
+
+#[test]
 fn what_runs_is_what_was_allowed() {
     let mut turn = fresh();
     let mut out = Vec::new();
