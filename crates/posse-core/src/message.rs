@@ -201,6 +201,8 @@ pub enum StopReason {
     PauseTurn,
     /// It will not.
     Refusal,
+    /// It was not let finish.
+    Aborted,
     /// Some other word.
     Other(Box<str>),
 }
@@ -215,6 +217,7 @@ impl StopReason {
             Self::StopSequence => "stop_sequence",
             Self::PauseTurn => "pause_turn",
             Self::Refusal => "refusal",
+            Self::Aborted => "aborted",
             Self::Other(word) => word,
         }
     }

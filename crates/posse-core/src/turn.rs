@@ -40,6 +40,13 @@ pub enum Input {
     GoesOn(String),
     /// Stop.
     Cancel,
+    /// The turn ends in the middle of a reply.
+    Cut {
+        /// What there is of it.
+        heard: Reply,
+        /// How it ends.
+        end: Box<Input>,
+    },
     /// Somebody else ends the turn: a budget, a hook.
     Stop(Outcome),
     /// There is no time left for work: what is under way ends, and what there is can still be handed over.
@@ -207,7 +214,16 @@ impl Turn {
 
     /// Feeds one input; effects are appended in the order they must be carried out.
     pub fn handle(&mut self, input: Input, out: &mut Vec<Effect>) {
+        let input = match input {
+            Input::Cut { heard, end } => {
+                self.keep(heard, out);
+                *end
+            }
+            other => other,
+        };
         match (&mut self.phase, input) {
+            // Taken apart above.
+            (_, Input::Cut { .. }) => {}
             (_, Input::Mail(text)) => self.mail.push(text),
             (Phase::Idle, Input::Prompt(message)) => {
                 (self.reminded, self.misfits) = (false, 0);
@@ -287,6 +303,14 @@ impl Turn {
         }
     }
 
+    /// Keeps what there is of a reply that will not become whole.
+    fn keep(&mut self, reply: Reply, out: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Sampling) && !reply.blocks.is_empty() {
+            self.history.push(Message { role: Role::Assistant, blocks: reply.blocks.clone() });
+            out.push(Effect::Record(Fact::Replied(Arc::new(reply))));
+        }
+    }
+
     fn replied(&mut self, reply: Reply, out: &mut Vec<Effect>) {
         let message = Message { role: Role::Assistant, blocks: reply.blocks.clone() };
         let text = message.text();
@@ -313,7 +337,11 @@ impl Turn {
                 let failure = Failure::new(FailureKind::Refused, "the model refused to answer");
                 self.finish(Outcome::Failed(failure), out);
             }
-            StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_)
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::StopSequence
+            | StopReason::Aborted
+            | StopReason::Other(_)
                 if self.final_tool.is_some() && !self.reminded =>
             {
                 self.reminded = true;
@@ -323,9 +351,11 @@ impl Turn {
                 self.say(Message::user(text), out);
                 self.sample(out);
             }
-            StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_) => {
-                self.answer(text, None, out)
-            }
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::StopSequence
+            | StopReason::Aborted
+            | StopReason::Other(_) => self.answer(text, None, out),
         }
     }
 

@@ -11,6 +11,7 @@ mod deadline;
 mod display;
 mod driver;
 mod errands;
+mod heard;
 mod pool;
 mod turning;
 

@@ -38,6 +38,7 @@ fn input(step: &str) -> Input {
         "answer" => Input::Answered(ToolAnswer::text(rest, "ok")),
         "mail" => Input::Mail(rest.into()),
         "cancel" => Input::Cancel,
+        "cut" => Input::Cut { heard: reply(rest), end: Box::new(Input::Cancel) },
         "ends" => Input::Ends,
         "goon" => Input::GoesOn(rest.into()),
         "halt" => Input::Stop(Outcome::Stopped(rest.into())),
@@ -266,6 +267,25 @@ prompt again: said again, model"
 }
 
 #[test]
+fn what_was_heard_of_a_reply_is_kept_when_the_turn_ends_in_it() {
+    let mut turn = fresh();
+    let script = ["prompt hi", "cut half", "prompt again", "reply +a", "cut late", "prompt more"];
+    assert_eq!(
+        trace(&mut turn, &script),
+        "\
+prompt hi: said hi, model
+cut half: replied, finished Cancelled { in_tools: false }, stop
+prompt again: said again, model
+reply +a: replied, authorize a
+cut late: answered a!, finished Cancelled { in_tools: true }, stop
+prompt more: said more, model"
+    );
+    let said: Vec<String> = turn.history().iter().map(Message::text).collect();
+    assert_eq!(said[..3], ["hi", "half", "again"]);
+    well_formed(turn.history());
+}
+
+#[test]
 fn an_open_call_is_told_who_ended_it() {
     for (end, word) in [("cancel", INTERRUPTED), ("halt enough", CUT_OFF)] {
         let mut turn = fresh();
@@ -358,6 +378,7 @@ const STEPS: &[&str] = &[
     "answer f",
     "mail m",
     "cancel",
+    "cut half",
     "ends",
     "ends",
     "goon w",

@@ -20,6 +20,7 @@ use super::calls::Aftermath;
 use super::commands::compact_command;
 use super::compact::Compaction;
 use super::deadline::{self, Due};
+use super::heard::Heard;
 use super::{Ended, Event, Run};
 use crate::authority::Authorized;
 use crate::model::retry::{self, NoReply};
@@ -78,6 +79,8 @@ pub(super) struct Flight {
     conversation: Option<Arc<[Message]>>,
     /// What the blocks of the reply under way are called.
     names: Names,
+    /// What has come of it.
+    heard: Heard,
 }
 
 /// Ids of blocks that were shown before they are written.
@@ -104,6 +107,7 @@ impl Flight {
             last: None,
             conversation: None,
             names: Names::default(),
+            heard: Heard::default(),
         }
     }
 }
@@ -133,7 +137,8 @@ impl Run {
                 biased;
                 () = stop.cancelled(), if !cancelled => {
                     cancelled = true;
-                    flight.inputs.push_back(Input::Cancel);
+                    let end = self.with_heard(Input::Cancel, &flight);
+                    flight.inputs.push_back(end);
                 }
                 stage = Due::passed(&mut flight.due), if flight.due.is_some() => {
                     self.time_is_up(stage, &mut flight);
@@ -219,7 +224,8 @@ impl Run {
         let owed = crashed("the request crashed; this is a bug in posse");
         let display = self.display();
         flight.names = Names::default();
-        let names = Arc::clone(&flight.names);
+        flight.heard = Heard::default();
+        let (names, hears) = (Arc::clone(&flight.names), flight.heard.clone());
         flight.start(owed, async move {
             let watch = world.clock.start();
             let heard = Notify::new();
@@ -229,6 +235,7 @@ impl Run {
                     return;
                 }
                 let ids = name(&delta, &names, &world);
+                hears.note(&delta, &ids);
                 events.send(Event { what: What::Delta(delta), ids, from: None });
             };
             on(Delta::Requesting);
@@ -308,7 +315,8 @@ impl Run {
             Done::MayEnd(merged) => self.end_judged(*merged, flight),
             Done::Silent(time, took) => {
                 self.api_ms += took;
-                flight.inputs.push_back(Input::Stop(Outcome::Stalled(time)));
+                let end = self.with_heard(Input::Stop(Outcome::Stalled(time)), flight);
+                flight.inputs.push_back(end);
             }
             Done::Broke(took) => {
                 self.api_ms += took;
@@ -322,6 +330,15 @@ impl Run {
         Ok(())
     }
 
+    /// An end in the middle of a reply: what the model has said of it is kept.
+    fn with_heard(&mut self, end: Input, flight: &Flight) -> Input {
+        let Some((heard, names)) = flight.heard.cut(&self.model_id(), &self.setup.world.ids) else {
+            return end;
+        };
+        self.transcript.name_next_blocks(names);
+        Input::Cut { heard, end: Box::new(end) }
+    }
+
     async fn replied(
         &mut self,
         reply: Result<Reply, NoReply>,
@@ -331,6 +348,7 @@ impl Run {
     ) -> Result<(), SessionError> {
         self.api_ms += took;
         flight.conversation = None;
+        flight.heard = Heard::default();
         match reply {
             Ok(reply) => {
                 // An empty reply leaves no message: what is said next joins the last, which would count as known.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use posse_core::event::{Delta, Fact, HookNotice, Outcome, TaskNews, What};
 use posse_core::failure::Failure;
 use posse_core::hooks::HookEvent;
-use posse_core::message::{Reply, json as wire};
+use posse_core::message::{Reply, StopReason, json as wire};
 use posse_core::permission::Mode;
 use posse_core::price;
 use posse_runtime::catalog::{Plugin, PluginFault};
@@ -402,6 +402,9 @@ impl Stream {
             let mut line = self.line("assistant", ids.get(place));
             line["message"] = assistant_message(reply, block);
             line["parent_tool_use_id"] = Value::Null;
+            if reply.stop == StopReason::Aborted {
+                line["aborted"] = json!(true);
+            }
             line
         };
         reply.blocks.iter().enumerate().map(line).collect()

@@ -68,6 +68,9 @@ fn carry_out(orders: &[Value], request: &Recorded) -> Answer {
         }
     }
     let answer = reply.answer();
+    if let Some(text) = orders.iter().find_map(|order| order["silent_behind"].as_str()) {
+        return answer.stall_behind(text);
+    }
     if stalls { answer.failing(Fault::Stall(600)) } else { answer }
 }
 

@@ -578,7 +578,9 @@ fn a_link_brings_no_file_of_the_users_to_the_model() {
     for request in server.requests() {
         assert!(!request.body.to_string().contains("PRIVATE KEY"), "{}", request.body);
     }
-    for note in ["lnk.md: a link that leads out of the project", "not trusted: allowed-tools and hooks of 1 skill "] {
+    for note in
+        ["lnk.md: a link that leads out of the project", "not trusted: allowed-tools and hooks of 1 skill "]
+    {
         assert!(output.stderr.contains(note), "{note} in {}", output.stderr);
     }
     let (lint, _) = env.posse(&["lint"]).fails_with(1);

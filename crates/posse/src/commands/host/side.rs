@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use posse_core::event::{Delta, Fact, Outcome as TurnOutcome, What};
-use posse_core::message::json as shape;
+use posse_core::message::{StopReason, json as shape};
 use posse_runtime::ask::{Ask, Asks};
 use posse_runtime::launch::Reins;
 use posse_runtime::model::Thinking;
@@ -293,7 +293,9 @@ impl Side {
                 }
             }
             What::Fact(Fact::Replied(reply)) => {
-                self.context_tokens = reply.usage.context() + reply.usage.output;
+                if reply.stop != StopReason::Aborted {
+                    self.context_tokens = reply.usage.context() + reply.usage.output;
+                }
                 self.show_replays();
             }
             What::Delta(Delta::Raw(_) | Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. }) => {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use posse_core::event::{Delta, Fact, Refusal, TaskNews, What};
+use posse_core::message::StopReason;
 use posse_runtime::run::{Event, Mark};
 use posse_runtime::world::{Clock, Stopwatch};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ impl Board {
                 }
                 false
             }
-            (Some(mark), What::Fact(Fact::Replied(reply))) => {
+            (Some(mark), What::Fact(Fact::Replied(reply))) if reply.stop != StopReason::Aborted => {
                 if let Some(one) = self.at_work.get_mut(&mark.agent) {
                     one.tokens = reply.usage.context() + reply.usage.output;
                 }

@@ -1,4 +1,4 @@
-//! What a host hears of things that go on beside the conversation.
+//! What a host hears of what is not said in answers: things that go on beside them, replies that break off, reasons.
 
 use serde_json::json;
 
@@ -102,6 +102,33 @@ fn a_command_in_the_background_is_a_task() {
     let changed = talk.until(|line| line["subtype"] == "background_tasks_changed");
     assert_eq!(changed["tasks"], json!([]));
     assert_eq!(talk.finish().0, Some(0));
+}
+
+#[test]
+fn what_was_said_before_an_interrupt_is_kept() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--include-partial-messages"]);
+    // The model says this and then nothing more.
+    let half = "half of what there is to say. ".repeat(20);
+    talk.user(&orders(json!([{"text": half}, {"silent_behind": "say. \"}}"}])));
+    talk.until(|line| line.pointer("/event/type") == Some(&json!("content_block_delta")));
+    talk.request("i", json!({"subtype": "interrupt"}));
+    let said = talk.until(|line| line["type"] == "assistant");
+    assert_eq!(said["aborted"], true);
+    let part = said.pointer("/message/content/0/text").and_then(Value::as_str).expect("a text").to_owned();
+    assert!(!part.is_empty() && half.starts_with(&part), "{part}");
+    assert_eq!(talk.result()["terminal_reason"], "aborted_streaming");
+    talk.user(&orders(json!([{"echo": "/messages/1"}])));
+    let end = talk.result();
+    assert!(end["result"].as_str().is_some_and(|told| told.contains(part.trim())), "{end}");
+    let session = end["session_id"].as_str().expect("an id").to_owned();
+    assert_eq!(talk.finish().0, Some(0));
+    // Also for whoever goes on later.
+    let mut talk = Talk::start(&env, &["--resume", &session]);
+    talk.user(&orders(json!([{"echo": "/messages/1"}])));
+    let end = talk.result();
+    assert!(end["result"].as_str().is_some_and(|told| told.contains(part.trim())), "{end}");
 }
 
 #[test]
