@@ -135,6 +135,17 @@ pub enum Delta {
     },
     /// A tool runs.
     ToolRunning(ToolCall),
+    /// A tool that runs says how far it has come.
+    ToolProgress {
+        /// The call.
+        call: Box<str>,
+        /// The tool.
+        tool: Box<str>,
+        /// Milliseconds since it began.
+        elapsed_ms: u64,
+        /// In a few words.
+        text: String,
+    },
     /// The conversation is being summarised.
     Compacting,
     /// A hook runs, or has run.

@@ -5,6 +5,7 @@ mod config;
 mod expand;
 mod name;
 mod policy;
+mod shown;
 mod veil;
 
 use crate::diagnostic::{Problem, Rule};

@@ -5,6 +5,7 @@
 //! is one run's. The decision itself is `posse_core::permission`; here are the people, models and files around it.
 
 mod guard;
+mod host;
 mod judge;
 mod listen;
 mod permit;
@@ -54,6 +55,8 @@ struct State {
     managed_only: bool,
     /// Whether the mode that asks nothing may be switched to.
     may_bypass: bool,
+    /// What the host says of servers.
+    host: host::Said,
 }
 
 /// What settings say after they have changed.
@@ -112,7 +115,8 @@ impl Authority {
             }
         }
         let rules = Arc::new(RuleSet::new(rules));
-        let state = State { rules, roots: all.into(), managed_only, may_bypass };
+        let host = host::Said::default();
+        let state = State { rules, roots: all.into(), managed_only, may_bypass, host };
         Arc::new(Self { state: Mutex::new(state), session, places })
     }
 

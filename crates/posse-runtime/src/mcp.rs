@@ -8,6 +8,7 @@ mod auth;
 mod call;
 pub mod config;
 mod connect;
+mod direct;
 pub mod edit;
 mod elicit;
 mod facts;
@@ -20,6 +21,7 @@ mod limits;
 mod lines;
 mod output;
 mod process;
+mod roster;
 mod servers;
 mod sse;
 mod tools;
@@ -29,10 +31,12 @@ use posse_core::mcp::{McpConfig, without_keys};
 pub use auth::{Login, LoginError, logout};
 pub use call::{CallOptions, Progress};
 pub use config::{Configured, McpOptions};
+pub use direct::DirectCall;
 pub use facts::{Facts, PromptFact, ResourceFact, ToolFact};
-pub use host::HostServers;
+pub use host::{Greeted, HostServers, PROTOCOL};
 pub use limits::Limits;
-pub use servers::{Change, Holder, Lease, Servers, Setup, State, Status};
+pub use roster::{Roster, read_given};
+pub use servers::{Change, Holder, Lease, Reset, Servers, Setup, State, Status};
 pub use tools::{ListMcpResources, McpTool, ReadMcpResource, read_mention, tools_of};
 
 /// Why a server did not do what was asked. Clones, because one failure is told to all who waited for it.
@@ -96,6 +100,28 @@ pub enum McpError {
         /// How it would be reached.
         how: &'static str,
     },
+    /// It was there, and is not any more.
+    #[error("{server} {how}")]
+    Dismissed {
+        /// The server.
+        server: Box<str>,
+        /// What became of it, as the rest of a sentence.
+        how: &'static str,
+    },
+    /// Nobody knows it.
+    #[error("Server not found: {server}")]
+    Unknown {
+        /// The name.
+        server: Box<str>,
+    },
+    /// It may not be used.
+    #[error("{server} may not be used: {why}")]
+    Unusable {
+        /// The server.
+        server: Box<str>,
+        /// Why.
+        why: String,
+    },
     /// Whoever asked wants no answer any more.
     #[error("stopped by the user")]
     Stopped,
@@ -118,6 +144,9 @@ impl McpError {
             Self::NeedsLogin { .. }
             | Self::TimedOut { .. }
             | Self::Unsupported { .. }
+            | Self::Dismissed { .. }
+            | Self::Unknown { .. }
+            | Self::Unusable { .. }
             | Self::Stopped
             | Self::Over => {}
         }

@@ -273,6 +273,11 @@ impl Run {
         self.cx.terms.model().unwrap_or_else(|| self.setup.model_id.clone())
     }
 
+    /// The tools of the run.
+    pub fn tools(&self) -> ToolPool {
+        self.setup.tools.clone()
+    }
+
     /// Who may do what in the session.
     pub fn authority(&self) -> Arc<Authority> {
         Arc::clone(&self.setup.guard.authority)

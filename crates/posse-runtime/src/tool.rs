@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use checkpoints::{Checkpoints, RewindError, Rewound};
-pub use context::{Cwd, ToolCx};
+pub use context::{Cwd, ToolCx, ToolProgress};
 pub use deferred::Deferred;
 pub use files::{FileState, Freshness, Version};
 pub use hidden::{Filter, Hidden};

@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod agents;
+mod answers;
 mod completions;
 mod config;
 mod demo;

@@ -137,12 +137,7 @@ impl McpConfig {
                 cwd.iter().for_each(|cwd| add(&mut out, 'd', cwd));
             }
             Reach::Remote { transport, url, headers } => {
-                let transport = match transport {
-                    Transport::Http => "http",
-                    Transport::Sse => "sse",
-                    Transport::WebSocket => "ws",
-                };
-                add(&mut out, 't', transport);
+                add(&mut out, 't', transport.word());
                 add(&mut out, 'u', url);
                 add_pairs(&mut out, 'h', headers);
                 self.oauth.client_id.iter().for_each(|id| add(&mut out, 'o', id));

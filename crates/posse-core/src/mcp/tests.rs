@@ -323,3 +323,29 @@ fn addresses_in_a_text_lose_their_keys() {
         assert_eq!(without_keys(text), want);
     }
 }
+
+#[test]
+fn programs_are_shown_a_configuration_without_its_secrets() {
+    for (written, want) in [
+        (
+            "{command: c, args: [-k, 'https://me:pw@x/?key=1'], env: {TOKEN: geheim}, cwd: /srv, timeout: 5000}",
+            r#"{"type":"stdio","command":"c","args":["-k","https://…@x/?key=…"],"env":{"TOKEN":"…"},"cwd":"/srv","timeout":5000}"#,
+        ),
+        ("{command: c}", r#"{"type":"stdio","command":"c","args":[]}"#),
+        (
+            "{url: 'https://x/mcp?key=geheim', headers: {Authorization: Bearer geheim}, alwaysLoad: true}",
+            r#"{"type":"http","url":"https://x/mcp?key=…","headers":{"Authorization":"…"},"alwaysLoad":true}"#,
+        ),
+        ("{type: sse, url: 'https://x'}", r#"{"type":"sse","url":"https://x"}"#),
+        ("{type: ws, url: 'wss://x'}", r#"{"type":"ws","url":"wss://x"}"#),
+        ("{type: sdk, name: n}", r#"{"type":"sdk","name":"n"}"#),
+    ] {
+        let read = config(written);
+        let shown = read.shown();
+        assert_eq!(shown.to_string(), want);
+        assert_eq!(shown["type"], read.transport_word());
+    }
+    // What variables were filled in with is hidden wherever it stands.
+    let filled = expand(&config("{command: c, args: ['--key=${KEY}']}"), &|_| Some("geheim")).unwrap();
+    assert_eq!(filled.shown()["args"][0], "--key=…");
+}

@@ -2,7 +2,7 @@
 //! parts of an address that hold passwords and keys. Refuses to guess what else might be one.
 
 /// What stands in the place of a secret.
-const HIDDEN: &str = "…";
+pub(super) const HIDDEN: &str = "…";
 /// Shorter values are no secrets, and hiding them would make a riddle of every text.
 const SHORTEST: usize = 4;
 /// Variables whose values are places or names and help whoever reads an error.

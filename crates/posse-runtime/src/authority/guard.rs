@@ -192,7 +192,7 @@ impl Guard {
         let limits = self.capability.grant(call.tool).map_or(none, |grant| &grant.limits);
         let situation = Situation {
             rules: &rules,
-            mode: self.mode.current(),
+            mode: self.authority.mode_for(call.tool, self.mode.current()),
             limits,
             folders: &folders,
             paths: &RealPaths,
@@ -209,6 +209,7 @@ impl Guard {
         if tool == "Skill" {
             more.extend(self.terms.standing().iter().cloned());
         }
+        more.extend(self.authority.tool_rules(tool));
         if more.is_empty() { rules } else { Arc::new(rules.with(more)) }
     }
 

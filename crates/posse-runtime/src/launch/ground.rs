@@ -173,10 +173,7 @@ impl Ground {
         tools.extend(crew.tools(&self.capability, false));
         tools.extend(self.final_tool.take().map(|tool| Arc::new(tool) as _));
         let deferral = Deferral::parse(self.world.env.get("ENABLE_TOOL_SEARCH"));
-        let mut tools = ToolPool::with_search(tools, deferral, window);
-        if !self.belt.is_empty() {
-            tools = tools.and(self.belt.clone());
-        }
+        let tools = ToolPool::with_search(tools, deferral, window).and(self.belt.clone());
         tools.load(self.session.history.iter().flat_map(Message::calls).map(|call| &*call.name));
         tools
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use posse_core::model::Names;
-use posse_core::permission::{Mode, Update};
+use posse_core::permission::{Behavior, Mode, Update};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Launched;
@@ -17,8 +17,8 @@ use crate::ask::SharedMode;
 use crate::authority::{Applied, Authority};
 use crate::hooks::{Callbacks, HookCallback, Hooks, Mailbox};
 use crate::mcp::{HostServers, Servers};
-use crate::run::Event;
-use crate::tool::{Checkpoints, RewindError, Rewound, Task, TaskKind, Tasks};
+use crate::run::{Event, ToolPool};
+use crate::tool::{Checkpoints, RewindError, Rewound, Task, TaskKind, Tasks, ToolCx};
 
 /// What a host answers for.
 #[derive(Clone, Default)]
@@ -55,6 +55,8 @@ pub struct Reins {
     files: Checkpoints,
     events: UnboundedSender<Event>,
     mail: Mailbox,
+    pool: ToolPool,
+    cx: ToolCx,
 }
 
 impl Launched {
@@ -71,6 +73,8 @@ impl Launched {
             files: self.cx.files.checkpoints().clone(),
             events: self.run.observers(),
             mail: self.hooks.mail().clone(),
+            pool: self.run.tools(),
+            cx: self.cx.clone(),
         }
     }
 }
@@ -89,6 +93,26 @@ impl Reins {
     /// Carries out a change of the rules.
     pub fn apply(&self, update: &Update, cwd: &Path) -> Applied {
         self.authority.apply(update, cwd)
+    }
+
+    /// Names of the tools of the main agent now.
+    pub fn tool_names(&self) -> Vec<String> {
+        self.pool.names()
+    }
+
+    /// What the host says of the tools of a server from now on, by their full names.
+    pub fn set_tool_rules(&self, server: &str, rules: &[(Box<str>, Behavior)]) {
+        self.authority.set_tool_rules(server, rules);
+    }
+
+    /// How the tools of a server are approved where the session's mode would ask nobody.
+    pub fn set_server_mode(&self, server: &str, mode: Option<Mode>) {
+        self.authority.set_server_mode(server, mode);
+    }
+
+    /// What a tool that nobody but the host calls works with.
+    pub fn context(&self, call: &str) -> ToolCx {
+        self.cx.for_call(call)
     }
 
     /// Stops what goes on in the background, by its id.

@@ -3,7 +3,7 @@
 //! Servers are started and ended elsewhere; here is who may use which. An agent has the tools that its capability admits,
 //! and all of the servers that its own file names.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, join_all};
 use posse_core::diagnostic::Severity;
@@ -49,7 +49,7 @@ pub(super) fn open(
         limits: Limits::from_env(&world.env),
         host: request.host.servers.clone(),
     };
-    Ok(Servers::new(setup, found.servers))
+    Ok(Servers::of(setup, found))
 }
 
 /// What is said of a server that is configured and not used.
@@ -98,16 +98,20 @@ pub(super) struct Asker<'a> {
 /// What an agent has of the servers.
 pub(super) struct Belt {
     servers: Servers,
-    /// Nobody's while the agent rests.
-    leases: Mutex<Vec<Arc<Lease>>>,
-    /// How to take those up again that only this agent has.
-    parted: Vec<Parted>,
+    held: Mutex<Held>,
     agent: Box<str>,
     capability: Capability,
     /// Servers all of whose tools it has.
     own: Vec<Box<str>>,
     /// Whether somebody else may have the same.
     is_shared: bool,
+}
+
+/// What an agent holds now.
+struct Held {
+    leases: Vec<Arc<Lease>>,
+    /// While the agent rests, how to take those up again that only this agent has.
+    parted: Option<Vec<Parted>>,
 }
 
 /// A server that ends with its agent.
@@ -151,18 +155,10 @@ impl Belt {
                     .push(plain(&format!("the server `{}` of the agent is left out: {why}", server.name()))),
             }
         }
-        let may_use = |one: &&Configured| {
-            one.standing == Standing::Ready
-                && !leases.iter().any(|lease| lease.name() == &*one.name)
-                && asker.capability.may_admit(&McpPattern::server(&one.name))
-        };
-        let session: Vec<Arc<Lease>> = servers
-            .configured()
-            .iter()
-            .filter(may_use)
-            .filter_map(|one| servers.lease(&one.name, holder).map(Arc::new))
-            .collect();
-        leases.extend(session);
+        let more = session(servers, asker.capability, &leases);
+        leases.extend(
+            more.filter_map(|one| servers.lease(&one.name, holder).map(Arc::new)).collect::<Vec<_>>(),
+        );
         let asked = join_all(leases.iter().map(|lease| lease.facts())).await;
         for (lease, facts) in leases.iter().zip(asked) {
             let name = lease.name();
@@ -173,21 +169,14 @@ impl Belt {
                 Ok(facts) => notes.extend(left_out(name, &facts).filter(|_| is_news)),
             }
         }
-        let parted: Vec<Parted> = leases.iter().filter_map(|lease| Parted::of(lease, &own)).collect();
         Self {
             servers: servers.clone(),
-            leases: Mutex::new(leases),
-            is_shared: parted.is_empty(),
-            parted,
+            is_shared: leases.iter().all(|lease| Parted::of(lease, &own).is_none()),
+            held: Mutex::new(Held { leases, parted: None }),
             agent: asker.id.into(),
             capability: asker.capability.clone(),
             own,
         }
-    }
-
-    /// Whether there is anything in it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.leases().is_empty()
     }
 
     /// Whether agents of the same kind can have the same one.
@@ -197,7 +186,29 @@ impl Belt {
 
     /// The servers, to be asked for what is no tool.
     pub(super) fn leases(&self) -> Vec<Arc<Lease>> {
-        self.leases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.held().leases.clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of servers that are not there any more, and takes those that came.
+    fn follow(&self) {
+        let mut held = self.held();
+        held.leases.retain(|lease| lease.is_current());
+        let resting = held.parted.is_some();
+        // What remembers who asked is nobody's but its agent's.
+        let fits = |one: &Configured| match &one.config {
+            Some(config) if config.stateful => !resting && (self.agent.is_empty() || !self.is_shared),
+            Some(_) | None => true,
+        };
+        let holder = Holder { agent: &self.agent, own: false };
+        let came: Vec<Arc<Lease>> = session(&self.servers, &self.capability, &held.leases)
+            .filter(fits)
+            .filter_map(|one| self.servers.lease(&one.name, holder).map(Arc::new))
+            .collect();
+        held.leases.extend(came);
     }
 
     /// What servers want models to know about using them.
@@ -240,6 +251,7 @@ impl MoreTools for Belt {
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.follow();
         let leases = self.leases();
         let known: Vec<(&Arc<Lease>, Arc<Facts>)> =
             leases.iter().filter_map(|lease| Some((lease, lease.known()?))).collect();
@@ -258,19 +270,42 @@ impl MoreTools for Belt {
     }
 
     fn rest(&self) {
-        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
-        leases.retain(|lease| !self.parted.iter().any(|parted| *parted.name == *lease.name()));
+        let mut held = self.held();
+        let parted: Vec<Parted> =
+            held.leases.iter().filter_map(|lease| Parted::of(lease, &self.own)).collect();
+        held.leases.retain(|lease| !parted.iter().any(|parted| *parted.name == *lease.name()));
+        held.parted.get_or_insert_default().extend(parted);
     }
 
     fn wake(&self) {
-        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
-        for Parted { name, config, own } in &self.parted {
-            if !leases.iter().any(|lease| lease.name() == &**name) {
-                let holder = Holder { agent: &self.agent, own: *own };
-                leases.push(Arc::new(self.servers.lease_of(name, config, holder)));
+        let mut held = self.held();
+        for Parted { name, config, own } in held.parted.take().unwrap_or_default() {
+            if held.leases.iter().any(|lease| lease.name() == &*name) {
+                continue;
             }
+            let holder = Holder { agent: &self.agent, own };
+            let lease = if own {
+                Some(self.servers.lease_of(&name, &config, holder))
+            } else {
+                self.servers.lease(&name, holder)
+            };
+            held.leases.extend(lease.map(Arc::new));
         }
     }
+}
+
+/// The servers of the session that an agent may use, besides those it has.
+fn session(
+    servers: &Servers,
+    capability: &Capability,
+    leases: &[Arc<Lease>],
+) -> impl Iterator<Item = Configured> {
+    let may_use = |one: &&Configured| {
+        one.standing == Standing::Ready
+            && !leases.iter().any(|lease| lease.name() == &*one.name)
+            && capability.may_admit(&McpPattern::server(&one.name))
+    };
+    servers.configured().iter().filter(may_use).cloned().collect::<Vec<_>>().into_iter()
 }
 
 /// What is said of tools that nobody can use.
@@ -288,7 +323,8 @@ fn left_out(server: &str, facts: &Facts) -> Option<String> {
 /// Why a server of an agent's own cannot be told from another, if it cannot. One of the very same name takes its place.
 fn alike(servers: &Servers, server: &McpServer, own: &[Box<str>]) -> Option<String> {
     let name = server.name();
-    let of_session = servers.configured().iter().filter(|one| one.standing == Standing::Ready);
+    let configured = servers.configured();
+    let of_session = configured.iter().filter(|one| one.standing == Standing::Ready);
     let others = of_session.map(|one| &*one.name).chain(own.iter().map(|own| &**own));
     let mut others = others.filter(|other| *other != name && clash(other, name));
     others.next().map(|other| format!("its tools could not be told from those of `{other}`"))

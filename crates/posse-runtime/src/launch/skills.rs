@@ -51,11 +51,7 @@ impl Launched {
         let has_tool = self.facts.tools.iter().any(|tool| tool == Skill::NAME);
         self.cx.terms.stand(shelf.harmless());
         let typist = Arc::new(Typist::new(Arc::clone(shelf), self.crew.clone(), has_tool));
-        if belt.is_empty() {
-            self.run.understands(typist);
-        } else {
-            self.run.understands(Arc::new(ServerCommands { others: typist, belt: Arc::clone(belt) }));
-        }
+        self.run.understands(Arc::new(ServerCommands { others: typist, belt: Arc::clone(belt) }));
         let Some(agent) = agent.filter(|agent| !agent.skills.is_empty()) else { return };
         let (texts, missing) = shelf.preload(&agent.skills, &self.run.unattended_context()).await;
         if self.run.history().is_empty() {

@@ -27,6 +27,21 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
+impl Progress {
+    /// In a few words.
+    pub fn words(&self) -> String {
+        let Self { done, total, message } = self;
+        let far = match total {
+            Some(total) => format!("{done} of {total}"),
+            None => done.to_string(),
+        };
+        match message.as_deref().filter(|message| !message.trim().is_empty()) {
+            Some(message) => format!("{far}: {}", cut(message.trim().to_owned(), 200)),
+            None => far,
+        }
+    }
+}
+
 /// How a tool is called.
 #[derive(Default)]
 pub struct CallOptions<'a> {

@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::diagnostic::{Diagnostic, Problem, Rule};
-use posse_core::mcp::{
-    self, Approvals, Chosen, McpConfig, McpSource, NotStarted, Offered, Reach, Rules, Standing, choose,
-    expand,
-};
+use posse_core::mcp::{self, Approvals, McpConfig, McpSource, Offered, Reach, Rules, Standing, expand};
 use posse_core::settings::{Layer, SettingsServer};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::kept;
+use super::roster::Roster;
 use crate::catalog::{Catalog, Plugin, SettingSources};
 use crate::trust;
 use crate::world::{Env, World};
@@ -60,6 +58,8 @@ pub struct Found {
     pub servers: Vec<Configured>,
     /// What is wrong with the files.
     pub diagnostics: Vec<Diagnostic>,
+    /// What they were chosen from.
+    pub roster: Roster,
 }
 
 /// Why the session cannot start.
@@ -79,7 +79,7 @@ pub enum McpConfigError {
 /// Reads everything. Fails only on what was typed for this very run.
 pub fn read(world: &World, catalog: &Catalog, options: &McpOptions) -> Result<Found, McpConfigError> {
     let env = world.env.with_defaults(catalog.settings.env.iter().map(|(name, set)| (&**name, &*set.value)));
-    let mut reading = Reading { env: &env, offers: Vec::new(), diagnostics: Vec::new() };
+    let mut reading = Reading::default();
     if let (Some(by), false) = (&catalog.settings.no_sideload, options.configs.is_empty()) {
         return Err(McpConfigError::Forbidden { by: Arc::clone(&by.file) });
     }
@@ -125,7 +125,11 @@ pub fn read(world: &World, catalog: &Catalog, options: &McpOptions) -> Result<Fo
         managed_only,
         plugin_only: catalog.settings.plugin_only.mcp,
     };
-    Ok(reading.found(&rules, &own.switched_off))
+    let Reading { offers, diagnostics } = reading;
+    let no_sideload = catalog.settings.no_sideload.as_ref().map(|by| Arc::clone(&by.file));
+    let switched_off = own.switched_off;
+    let roster = Roster { env, offers, rules, switched_off, no_sideload, given: Vec::new() };
+    Ok(Found { servers: roster.judged(), diagnostics, roster })
 }
 
 /// Judges a server that an agent brings along, by the same rules.
@@ -151,14 +155,14 @@ fn know_plugin(config: &mut McpConfig, plugin: &Plugin) {
     }
 }
 
-struct Reading<'a> {
-    env: &'a Env,
+#[derive(Default)]
+struct Reading {
     /// Each with its file.
     offers: Vec<(Offered, Arc<Path>)>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Reading<'_> {
+impl Reading {
     /// The administrator's servers; says whether they are all there may be.
     fn managed(&mut self, folder: &Path) -> bool {
         let path = folder.join("managed-mcp.json");
@@ -317,31 +321,6 @@ impl Reading<'_> {
     fn unreadable(&mut self, path: &Path, error: &std::io::Error) {
         let text = format!("cannot be read: {error}");
         self.diagnostics.push(Diagnostic::of_file(Rule::UnreadableFile, &path.into(), None, text));
-    }
-
-    fn found(self, rules: &Rules, switched_off: &[Box<str>]) -> Found {
-        let Self { env, offers, diagnostics } = self;
-        let facts: Vec<_> = offers
-            .iter()
-            .map(|(offer, file)| {
-                let consent = offer.config.as_ref().ok().map(kept::consent);
-                (offer.name.clone(), offer.source.clone(), (Arc::clone(file), consent))
-            })
-            .collect();
-        let chosen =
-            choose(offers.into_iter().map(|(offer, _)| offer).collect(), rules, &|name| env.get(name));
-        let configured = |one: Chosen| {
-            let Chosen { offered: Offered { name, config, source }, mut standing } = one;
-            if switched_off.contains(&name)
-                && matches!(standing, Standing::Ready | Standing::NeedsApproval | Standing::NeedsTrust)
-            {
-                standing = Standing::Denied(NotStarted::SwitchedOff);
-            }
-            let found = facts.iter().find(|(other, from, _)| *other == name && *from == source);
-            let (file, consent) = found.map_or_else(|| (Path::new("").into(), None), |one| one.2.clone());
-            Configured { name, config: config.ok(), source, file, standing, consent }
-        };
-        Found { servers: chosen.into_iter().map(configured).collect(), diagnostics }
     }
 }
 

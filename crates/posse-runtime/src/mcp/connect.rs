@@ -18,6 +18,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::sync::{Mutex, broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 
+use super::elicit::Person;
 use super::facts::{self, Listed, cut};
 use super::handler::{Handler, ProgressNote};
 use super::http::{Unreached, Web};
@@ -58,7 +59,7 @@ pub(super) struct Connection {
     changed: Mutex<mpsc::Receiver<()>>,
     fault: Fault,
     info: Option<Arc<ServerPeerInfo>>,
-    desk: Desk,
+    person: Person,
     roots: Arc<[Box<Path>]>,
     limits: Limits,
     tasks: TaskTracker,
@@ -145,14 +146,23 @@ impl Connection {
             let how = "the program that started posse";
             return Err(McpError::Unsupported { server: server.into(), how });
         };
-        let ends = Ends::new(server, config, around);
-        let (read, write) = tokio::io::split(host::connect(host, name, &around.tasks));
-        let reader = Bounded::new(read, around.limits.message, ends.fault.clone());
-        let transport = AsyncRwTransport::new_client(reader, write).with_max_line_length(usize::MAX);
-        let [greeting, _] = greetings();
-        match ends.handler.clone().serve_with_lifecycle(transport, greeting).await {
-            Ok(service) => Ok(Self::new(server, service, None, ends, around)),
-            Err(error) => Err(McpError::Connect { server: server.into(), remote: true, why: words(&error) }),
+        // What the host says of an earlier greeting may be of no use; then the server is greeted itself.
+        let mut greeted = host.greeted(name);
+        loop {
+            let is_replayed = greeted.is_some();
+            let ends = Ends::new(server, config, around);
+            let (read, write) = tokio::io::split(host::connect(host, name, greeted.take(), &around.tasks));
+            let reader = Bounded::new(read, around.limits.message, ends.fault.clone());
+            let transport = AsyncRwTransport::new_client(reader, write).with_max_line_length(usize::MAX);
+            let [greeting, _] = greetings();
+            match ends.handler.clone().serve_with_lifecycle(transport, greeting).await {
+                Ok(service) => return Ok(Self::new(server, service, None, ends, around)),
+                Err(_) if is_replayed => {}
+                Err(error) => {
+                    let why = words(&error);
+                    return Err(McpError::Connect { server: server.into(), remote: true, why });
+                }
+            }
         }
     }
 
@@ -202,7 +212,7 @@ impl Connection {
             progress: ends.handler.progress,
             changed: Mutex::new(ends.changed),
             fault: ends.fault,
-            desk: around.desk.clone(),
+            person: Person::of(around),
             roots: Arc::clone(&around.roots),
             limits: around.limits,
             tasks: around.tasks.clone(),
@@ -276,7 +286,7 @@ impl Connection {
         for (name, request) in wanted {
             let answer = match request {
                 InputRequest::Elicitation(request) => {
-                    serde_json::to_value(elicit::ask(&self.server, request.params, &self.desk).await)
+                    serde_json::to_value(elicit::ask(&self.server, request.params, &self.person).await)
                 }
                 InputRequest::ListRoots(_) => serde_json::to_value(handler::roots(&self.roots)),
                 _ => {
@@ -369,7 +379,7 @@ impl Ends {
         let (sender, changed) = mpsc::channel(1);
         let handler = Handler {
             server: server.into(),
-            desk: around.desk.clone(),
+            person: Person::of(around),
             roots: Arc::clone(&around.roots),
             progress,
             changed: sender,

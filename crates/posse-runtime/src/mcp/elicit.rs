@@ -1,17 +1,87 @@
 //! Questions of a server to the person: from its schema to questions on the desk, and from the answers back to what the
-//! schema asks for. Where nobody can be asked, the answer is no.
+//! schema asks for. Where nobody can be asked, the answer is no. A host that takes such questions gets them as they are.
+
+use std::sync::Arc;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
+use super::HostServers;
+use super::connect::Surroundings;
 use crate::ask::{Answers, Choice, Desk, Question, QuestionAnswer, QuestionAsk};
 
 /// More fields than anybody answers in a terminal.
 const FIELDS: usize = 20;
 
-/// Asks the person what a server wants to know.
-pub(super) async fn ask(server: &str, request: ElicitRequestParams, desk: &Desk) -> ElicitResult {
-    let decline = || ElicitResult::new(ElicitationAction::Decline);
+/// Who answers a server: a person at the desk, or whoever uses the host.
+#[derive(Clone)]
+pub(super) struct Person {
+    pub(super) desk: Desk,
+    pub(super) host: Option<Arc<dyn HostServers>>,
+}
+
+impl Person {
+    pub(super) fn of(around: &Surroundings) -> Self {
+        Self { desk: around.desk.clone(), host: around.host.clone() }
+    }
+}
+
+fn decline() -> ElicitResult {
+    ElicitResult::new(ElicitationAction::Decline)
+}
+
+/// What a host is asked, in its words; nothing if nobody knows such a question.
+fn for_host(server: &str, request: &ElicitRequestParams) -> Option<Value> {
+    let question = json!({ "subtype": "elicitation", "mcp_server_name": server });
+    let more = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            let names: Option<Vec<&String>> =
+                schema.get("properties").and_then(Value::as_object).map(|names| names.keys().collect());
+            let mut more = json!({ "message": message, "mode": "form" });
+            more["property_order"] = json!(names);
+            more["requested_schema"] = schema;
+            more
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, elicitation_id, .. } => {
+            json!({ "message": message, "mode": "url", "url": url, "elicitation_id": elicitation_id })
+        }
+        _ => return None,
+    };
+    let fields = [question, more].into_iter().filter_map(|part| match part {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    });
+    Some(Value::Object(fields.flatten().filter(|(_, value)| !value.is_null()).collect()))
+}
+
+/// What a host answered; what nobody understands is a no.
+fn of_host(answer: &Value) -> ElicitResult {
+    match answer.get("action").and_then(Value::as_str) {
+        Some("accept") => {
+            let accepted = ElicitResult::new(ElicitationAction::Accept);
+            match answer.get("content").filter(|content| content.is_object()) {
+                Some(content) => accepted.with_content(content.clone()),
+                None => accepted,
+            }
+        }
+        Some("cancel") => ElicitResult::new(ElicitationAction::Cancel),
+        Some(_) | None => decline(),
+    }
+}
+
+/// Asks what a server wants to know.
+pub(super) async fn ask(server: &str, request: ElicitRequestParams, person: &Person) -> ElicitResult {
+    let Some(host) = &person.host else { return at_desk(server, request, &person.desk).await };
+    let asking = for_host(server, &request).and_then(|question| host.elicit(question));
+    match asking {
+        Some(asking) => asking.await.map_or_else(|_| decline(), |answer| of_host(&answer)),
+        None => decline(),
+    }
+}
+
+/// Asks the person at the desk.
+async fn at_desk(server: &str, request: ElicitRequestParams, desk: &Desk) -> ElicitResult {
     if !desk.is_staffed() {
         return decline();
     }

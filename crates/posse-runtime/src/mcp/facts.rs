@@ -44,14 +44,14 @@ pub struct ToolFact {
     pub description: String,
     /// JSON Schema of its input.
     pub input_schema: Value,
-    /// The server says that it changes nothing.
-    pub read_only: bool,
-    /// The server says that it may destroy something.
-    pub destructive: bool,
-    /// The server says that it reaches beyond itself.
-    pub open_world: bool,
-    /// The server wants the model to know it from the start.
-    pub always_load: bool,
+    /// Whether it changes nothing, if the server says so.
+    pub read_only: Option<bool>,
+    /// Whether it may destroy something, if the server says so.
+    pub destructive: Option<bool>,
+    /// Whether it reaches beyond the server, if the server says so.
+    pub open_world: Option<bool>,
+    /// Whether the server wants the model to know it from the start, if it says so.
+    pub always_load: Option<bool>,
     /// How many characters of an answer the server wants shown.
     pub longest_result: Option<usize>,
 }
@@ -144,9 +144,8 @@ impl ToolFact {
     fn read(tool: rmcp::model::Tool) -> Result<Self, String> {
         let rmcp::model::Tool { name, title, description, input_schema, annotations, meta, .. } = tool;
         let text = description.map(Into::into).or(title).unwrap_or_default();
-        let hint = |hint: fn(&rmcp::model::ToolAnnotations) -> Option<bool>, default| {
-            annotations.as_ref().and_then(hint).unwrap_or(default)
-        };
+        let hint =
+            |hint: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| annotations.as_ref().and_then(hint);
         let said = |key: &str| meta.as_ref().and_then(|meta| meta.0.get(key));
         let longest = said("anthropic/maxResultSizeChars").and_then(Value::as_u64);
         let longest = longest.and_then(|chars| usize::try_from(chars).ok()).filter(|chars| *chars > 0);
@@ -154,10 +153,10 @@ impl ToolFact {
             name: name.into_owned(),
             description: cut(text, DESCRIPTION),
             input_schema: schema(&input_schema)?,
-            read_only: hint(|said| said.read_only_hint, false),
-            destructive: hint(|said| said.destructive_hint, true),
-            open_world: hint(|said| said.open_world_hint, true),
-            always_load: said("anthropic/alwaysLoad").and_then(Value::as_bool).unwrap_or_default(),
+            read_only: hint(|said| said.read_only_hint),
+            destructive: hint(|said| said.destructive_hint),
+            open_world: hint(|said| said.open_world_hint),
+            always_load: said("anthropic/alwaysLoad").and_then(Value::as_bool),
             longest_result: longest.map(|chars| chars.min(LONGEST_RESULT)),
         })
     }

@@ -16,8 +16,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use rmcp::{ClientHandler, ErrorData};
 use tokio::sync::{broadcast, mpsc};
 
-use super::elicit;
-use crate::ask::Desk;
+use super::elicit::{self, Person};
 
 /// Progress of any call on a connection; who waits for which is told by the token.
 pub(super) type ProgressNote = Arc<ProgressNotificationParam>;
@@ -26,7 +25,7 @@ pub(super) type ProgressNote = Arc<ProgressNotificationParam>;
 #[derive(Clone)]
 pub(super) struct Handler {
     pub(super) server: Box<str>,
-    pub(super) desk: Desk,
+    pub(super) person: Person,
     pub(super) roots: Arc<[Box<Path>]>,
     pub(super) progress: broadcast::Sender<ProgressNote>,
     /// Holds one place: a server that says a thousand times that its list changed has said it once.
@@ -63,7 +62,7 @@ impl ClientHandler for Handler {
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         tokio::select! {
-            answer = elicit::ask(&self.server, request, &self.desk) => Ok(answer),
+            answer = elicit::ask(&self.server, request, &self.person) => Ok(answer),
             // The server does not want to know any more.
             () = context.ct.cancelled() => Ok(ElicitResult::new(rmcp::model::ElicitationAction::Cancel)),
         }

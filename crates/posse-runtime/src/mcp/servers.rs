@@ -3,6 +3,7 @@
 //! Whoever uses a server holds a [`Lease`]. A server is started when somebody needs an answer, and ended some time after
 //! the last lease is gone; after [`Servers::shutdown`] none is left. Knows when to start and end, not what is said.
 
+mod board;
 mod slot;
 
 use std::collections::BTreeMap;
@@ -21,10 +22,14 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::board::Board;
+pub use self::board::Reset;
 use self::slot::Slot;
 use super::call::{self, Asked, CallOptions};
+use super::config::Found;
 use super::connect::{Connection, Surroundings};
 use super::kept::{self, Kept};
+use super::roster::is_within_host;
 use super::{Configured, Facts, HostServers, Limits, McpError, PromptFact, ResourceFact};
 use crate::ask::Desk;
 use crate::world::World;
@@ -51,8 +56,8 @@ pub struct Servers(Arc<Inner>);
 pub(super) struct Inner {
     around: Surroundings,
     kept: Kept,
-    /// What is configured, by name.
-    configured: Vec<Configured>,
+    /// Which servers there are.
+    board: Mutex<Board>,
     /// By what is started or reached; of a server that remembers, also by who uses it.
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
     changes: broadcast::Sender<Change>,
@@ -118,8 +123,12 @@ pub struct Status {
     pub tools: Option<usize>,
     /// What is wrong.
     pub error: Option<String>,
-    /// Who configured it.
+    /// Who configured it; servers inside the host are the host's, whoever named them.
     pub source: Option<&'static str>,
+    /// Where it was configured.
+    pub scope: Option<&'static str>,
+    /// How it is reached, if anybody knows.
+    pub config: Option<McpConfig>,
     /// Everything else that is known.
     pub facts: Option<Arc<Facts>>,
 }
@@ -127,6 +136,15 @@ pub struct Status {
 impl Servers {
     /// The servers of a session. Nothing is started.
     pub fn new(setup: Setup, configured: Vec<Configured>) -> Self {
+        Self::with(setup, Board::fixed(configured))
+    }
+
+    /// The servers of a session that others may be added to. Nothing is started.
+    pub fn of(setup: Setup, found: Found) -> Self {
+        Self::with(setup, Board::open(found))
+    }
+
+    fn with(setup: Setup, board: Board) -> Self {
         let Setup { world, desk, roots, limits, host } = setup;
         let kept = Kept::new(&world.env);
         let roots = roots.into_iter().map(PathBuf::into_boxed_path).collect();
@@ -134,23 +152,27 @@ impl Servers {
         let (changes, _) = broadcast::channel(256);
         let (slots, over) = (Mutex::default(), CancellationToken::new());
         let (farewells, version) = (TaskTracker::new(), AtomicU64::new(0));
-        Self(Arc::new(Inner { around, kept, configured, slots, changes, version, over, farewells }))
+        let board = Mutex::new(board);
+        Self(Arc::new(Inner { around, kept, board, slots, changes, version, over, farewells }))
     }
 
-    /// What is configured, whether or not it can be used.
-    pub fn configured(&self) -> &[Configured] {
-        &self.0.configured
+    /// What is configured now, whether or not it can be used.
+    pub fn configured(&self) -> Arc<[Configured]> {
+        self.0.board().all()
     }
 
     /// A lease of a configured server; `None` if there is none of that name that may be used.
     pub fn lease(&self, name: &str, holder: Holder<'_>) -> Option<Lease> {
-        let ready = |one: &&Configured| *one.name == *name && one.standing == Standing::Ready;
-        let config = self.0.configured.iter().find(ready)?.config.as_ref()?;
-        Some(self.lease_of(name, config, holder))
+        let config = self.0.board().usable(name).ok()?;
+        Some(self.lease_for(name, &config, holder, true))
     }
 
     /// A lease of a server that an agent brings along. Whether it may is the caller's business.
     pub fn lease_of(&self, name: &str, config: &McpConfig, holder: Holder<'_>) -> Lease {
+        self.lease_for(name, config, holder, false)
+    }
+
+    fn lease_for(&self, name: &str, config: &McpConfig, holder: Holder<'_>, listed: bool) -> Lease {
         let digest = kept::digest(config, &self.0.folder(config));
         let key = if config.stateful { format!("{digest} {}", holder.agent) } else { digest.clone() };
         let mut slots = self.0.slots();
@@ -160,9 +182,9 @@ impl Servers {
             let facts = self.0.kept.load(&digest).filter(|_| is_kept);
             Arc::new(Slot::new(key, digest, name, config, facts))
         });
-        slot.enter(holder.own || config.stateful);
+        slot.enter(name, listed, holder.own || config.stateful);
         let (slot, servers) = (Arc::clone(slot), Arc::clone(&self.0));
-        Lease { name: name.into(), config: config.clone(), slot, servers }
+        Lease { name: name.into(), config: config.clone(), listed, slot, servers }
     }
 
     /// Makes sure that the tools of these servers are known: those of which no list was kept are started, all at once.
@@ -175,10 +197,15 @@ impl Servers {
     pub fn status(&self) -> Vec<Status> {
         let slots: Vec<Arc<Slot>> = self.0.slots().values().cloned().collect();
         let mut all: Vec<Status> = Vec::new();
-        for one in &self.0.configured {
+        let (configured, off) = {
+            let board = self.0.board();
+            (board.all(), board.off())
+        };
+        for one in configured.iter() {
             let digest = one.config.as_ref().map(|config| kept::digest(config, &self.0.folder(config)));
             let slot = slots.iter().find(|slot| Some(&slot.digest) == digest.as_ref());
             let mut status = match &one.standing {
+                Standing::Ready if off.contains(&one.name) => Status::new(&one.name, State::Disabled, None),
                 Standing::Ready => {
                     slot.map_or_else(|| Status::new(&one.name, State::Pending, None), |slot| slot.status())
                 }
@@ -195,7 +222,10 @@ impl Servers {
                 Standing::Broken(why) => Status::new(&one.name, State::Failed, Some(why.clone())),
             };
             status.name = one.name.clone();
-            status.source = Some(one.source.label());
+            let within_host = one.config.as_ref().is_some_and(is_within_host);
+            status.scope = Some(one.source.label());
+            status.source = Some(if within_host { "sdk" } else { one.source.label() });
+            status.config = one.config.clone();
             all.push(status);
         }
         let others = slots.iter().filter(|slot| !all.iter().any(|one| one.name == slot.name));
@@ -216,10 +246,8 @@ impl Servers {
 
     /// Ends a server and starts it again.
     pub async fn reconnect(&self, name: &str) -> Result<(), McpError> {
-        let holder = Holder { agent: "", own: false };
-        let unknown =
-            || McpError::Connect { server: name.into(), remote: false, why: "no such server".into() };
-        let lease = self.lease(name, holder).ok_or_else(unknown)?;
+        let config = self.0.board().usable(name)?;
+        let lease = self.lease_for(name, &config, Holder { agent: "", own: false }, true);
         lease.slot.end().await;
         lease.slot.forgive();
         lease.connection().await.map(drop)
@@ -228,13 +256,15 @@ impl Servers {
     /// Reaches every server that may be used, all at once, whether or not anybody needs it. How they are is in
     /// [`Servers::status`].
     pub async fn reach_all(&self) {
-        let ready = self.0.configured.iter().filter(|one| one.standing == Standing::Ready);
+        let configured = self.configured();
+        let ready = configured.iter().filter(|one| one.standing == Standing::Ready);
         join_all(ready.map(async |one| drop(self.reconnect(&one.name).await))).await;
     }
 
     /// Ends all servers. Afterwards none is left, and none is started any more.
     pub async fn shutdown(&self) {
         self.0.over.cancel();
+        self.0.board().let_go();
         let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.0.slots()).into_values().collect();
         join_all(slots.iter().map(|slot| slot.end())).await;
         for tasks in [&self.0.farewells, &self.0.around.tasks] {
@@ -259,6 +289,16 @@ impl Inner {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something about a server's tools is other than it was.
+    fn changed(&self, server: &str) {
+        self.version.fetch_add(1, Ordering::Relaxed);
+        let _ = self.changes.send(Change { server: server.into() });
+    }
+
     /// Where a server runs.
     fn folder(&self, config: &McpConfig) -> PathBuf {
         let own = match &config.reach {
@@ -271,7 +311,8 @@ impl Inner {
 
 impl Status {
     fn new(name: &str, state: State, error: Option<String>) -> Self {
-        Self { name: name.into(), state, tools: None, error, source: None, facts: None }
+        let name = name.into();
+        Self { name, state, tools: None, error, source: None, scope: None, config: None, facts: None }
     }
 }
 
@@ -280,13 +321,15 @@ pub struct Lease {
     name: Box<str>,
     /// Who uses the same server may still treat it differently.
     config: McpConfig,
+    /// Whether it is one of the session's, which may be taken away.
+    listed: bool,
     slot: Arc<Slot>,
     servers: Arc<Inner>,
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        Slot::leave(&self.slot, &self.servers);
+        Slot::leave(&self.slot, &self.name, self.listed, &self.servers);
     }
 }
 
@@ -329,7 +372,18 @@ impl Lease {
             () = stop.cancelled() => return Err(McpError::Stopped),
             connection = connecting => connection?,
         };
-        call::call_tool(&connection, tool, input, self.call_limit(), options).await
+        let answer = call::call_tool(&connection, tool, input, self.call_limit(), options).await;
+        // Whoever took the server away is why it does not answer.
+        answer.map_err(|error| self.is_there().err().unwrap_or(error))
+    }
+
+    /// Whether the server may still be used; one that was taken away and came back is another.
+    pub fn is_current(&self) -> bool {
+        self.is_there().is_ok() && !self.slot.is_dismissed()
+    }
+
+    fn is_there(&self) -> Result<(), McpError> {
+        if self.listed { self.servers.board().still_has(&self.name, &self.config) } else { Ok(()) }
     }
 
     /// What the server has to read.
@@ -424,6 +478,9 @@ impl Lease {
     }
 
     async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        if !self.servers.over.is_cancelled() {
+            self.is_there()?;
+        }
         tokio::select! {
             biased;
             () = self.servers.over.cancelled() => Err(McpError::Over),

@@ -1,6 +1,7 @@
 //! Servers of a session: shared, started late, ended surely; and what hostile ones cannot do.
 
 mod config;
+mod given;
 mod hostile;
 mod lists;
 mod real;

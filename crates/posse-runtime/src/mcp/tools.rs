@@ -1,14 +1,16 @@
 //! What servers offer, as tools of a run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use posse_core::mcp::full_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::{CallOptions, Facts, Lease, McpError, ToolFact, output};
+use super::{CallOptions, Facts, Lease, McpError, Progress, ToolFact, output};
 use crate::tool::{AnyTool, Tool, ToolCx, ToolOutput, ToolSpec};
 
 /// A tool of a server.
@@ -23,7 +25,8 @@ pub struct McpTool {
 pub fn tools_of(lease: &Arc<Lease>, facts: &Facts) -> Vec<Arc<McpTool>> {
     let tool = |fact: &ToolFact| {
         let name = full_name(lease.name(), &fact.name)?;
-        let always_load = fact.always_load || lease.config().always_load;
+        // A server knows its tools better than whoever configured it.
+        let always_load = fact.always_load.unwrap_or(lease.config().always_load);
         Some(Arc::new(McpTool { name, fact: fact.clone(), always_load, lease: Arc::clone(lease) }))
     };
     facts.tools.iter().filter_map(tool).collect()
@@ -57,7 +60,7 @@ impl AnyTool for McpTool {
     /// A server that says its tool only reads is believed as far as this goes: what runs beside what. Permission is
     /// another question.
     fn runs_alone(&self, _input: &Value) -> bool {
-        !self.fact.read_only
+        self.fact.read_only != Some(true)
     }
 
     fn can_wait(&self) -> bool {
@@ -74,7 +77,13 @@ impl AnyTool for McpTool {
                     return ToolOutput::error(text);
                 }
             };
-            let options = CallOptions { stop: cx.stop.clone(), progress: None, call: &cx.call };
+            let pace = Pace::default();
+            let hear = |progress: Progress| {
+                if pace.is_time() {
+                    cx.progress.tell(progress.words());
+                }
+            };
+            let options = CallOptions { stop: cx.stop.clone(), progress: Some(&hear), call: &cx.call };
             match self.lease.call(&self.fact.name, input, options).await {
                 Ok(result) => {
                     let longest = self.fact.longest_result;
@@ -83,6 +92,23 @@ impl AnyTool for McpTool {
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })
+    }
+}
+
+/// How often a call may tell of itself. A server could say a thousand times a second how far it is.
+#[derive(Default)]
+struct Pace(Mutex<Option<Instant>>);
+
+impl Pace {
+    const BETWEEN: Duration = Duration::from_secs(1);
+
+    fn is_time(&self) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = last.is_none_or(|last| last.elapsed() >= Self::BETWEEN);
+        if is_time {
+            *last = Some(Instant::now());
+        }
+        is_time
     }
 }
 

@@ -109,6 +109,7 @@ fn is_drawn(delta: &Delta) -> bool {
         | Delta::Discarded
         | Delta::Retry { .. }
         | Delta::ToolRunning(_)
+        | Delta::ToolProgress { .. }
         | Delta::Compacting
         | Delta::Hook(_)
         | Delta::Task(_)

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::driver::{Done, Flight, unjudged};
 use super::{Event, Run, ToolPool};
 use crate::authority::Guard;
-use crate::tool::{AnyTool, ToolCx, ToolOutput};
+use crate::tool::{AnyTool, ToolCx, ToolOutput, ToolProgress};
 use crate::world::Clock;
 
 /// What else comes of a call that has run.
@@ -86,11 +86,22 @@ impl Run {
         texts.collect()
     }
 
+    /// Shows how far a call has come.
+    fn progress_of(&self, call: &ToolCall) -> ToolProgress {
+        let (id, tool) = (call.id.clone(), call.name.clone());
+        let (events, watch) = (self.events.clone(), self.setup.world.clock.start());
+        ToolProgress::new(move |text| {
+            let (call, tool, elapsed_ms) = (id.clone(), tool.clone(), watch.elapsed_ms());
+            events.delta(Delta::ToolProgress { call, tool, elapsed_ms, text });
+        })
+    }
+
     pub(super) fn run_tool(&self, call: ToolCall, flight: &mut Flight, stop: &CancellationToken) {
         let Some(tool) = self.setup.tools.get(&call.name) else { return };
         self.show(Event { what: What::Delta(Delta::ToolRunning(call.clone())), ids: Vec::new(), from: None });
         let mut cx = self.cx.for_call(&call.id);
         cx.stop = stop.child_token();
+        cx.progress = self.progress_of(&call);
         if tool.wants_conversation(&call.input) {
             cx.conversation = Some(flight.conversation(self.turn.history()));
         }

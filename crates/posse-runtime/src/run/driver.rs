@@ -455,6 +455,7 @@ fn name(delta: &Delta, names: &Names, world: &World) -> EntryIds {
         | Delta::Raw(_)
         | Delta::Retry { .. }
         | Delta::ToolRunning(_)
+        | Delta::ToolProgress { .. }
         | Delta::Compacting
         | Delta::Hook(_)
         | Delta::Task(_)

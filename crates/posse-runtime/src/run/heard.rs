@@ -43,6 +43,7 @@ impl Heard {
             | Delta::Raw(_)
             | Delta::Retry { .. }
             | Delta::ToolRunning(_)
+            | Delta::ToolProgress { .. }
             | Delta::Compacting
             | Delta::Hook(_)
             | Delta::Task(_)

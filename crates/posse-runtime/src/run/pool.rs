@@ -296,8 +296,9 @@ impl ToolPool {
         }
     }
 
-    /// Their names.
+    /// Their names. Servers may have changed meanwhile.
     pub fn names(&self) -> Vec<String> {
+        self.update(false);
         let kit = self.lock();
         kit.tools.iter().filter(|tool| kit.offers(tool)).map(|tool| tool.name().to_owned()).collect()
     }

@@ -60,6 +60,7 @@ impl Watched {
                 told.below.insert(call.id.clone());
                 format!("{}: {}", mark.kind, in_short(call))
             }
+            What::Delta(Delta::ToolProgress { tool, text, .. }) => format!("{}: {tool} {text}", mark.kind),
             What::Delta(Delta::Task(TaskNews::Started { .. })) => format!("{} goes to work", mark.kind),
             What::Delta(Delta::Task(TaskNews::Ended { status, .. })) => format!("{}: {status}", mark.kind),
             What::Delta(_) | What::Fact(_) => return None,

@@ -47,6 +47,8 @@ pub struct ToolCx {
     pub terms: TurnTerms,
     /// What was said so far, for tools that hand it on.
     pub conversation: Option<Arc<[Message]>>,
+    /// Who hears how far the call has come.
+    pub progress: ToolProgress,
     /// Whether whoever calls hears of nothing but the answer: an agent it starts must not go on in the background.
     pub only_waits: bool,
 }
@@ -72,6 +74,7 @@ impl ToolCx {
             permit: Permit::default(),
             terms: TurnTerms::default(),
             conversation: None,
+            progress: ToolProgress::default(),
             only_waits: false,
         }
     }
@@ -90,6 +93,30 @@ impl ToolCx {
             _ => PathBuf::from(path),
         };
         self.cwd.get().join(path)
+    }
+}
+
+/// Tells how far a call has come, if anybody wants to hear of it.
+#[derive(Clone, Default)]
+pub struct ToolProgress(Option<Arc<dyn Fn(String) + Send + Sync>>);
+
+impl ToolProgress {
+    /// Tells this one.
+    pub fn new(hear: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hear)))
+    }
+
+    /// Tells it, in a few words.
+    pub fn tell(&self, text: String) {
+        if let Some(hear) = &self.0 {
+            hear(text);
+        }
+    }
+}
+
+impl std::fmt::Debug for ToolProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ToolProgress").field(&self.0.is_some()).finish()
     }
 }
 

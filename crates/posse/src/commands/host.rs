@@ -9,6 +9,7 @@ mod control;
 mod incoming;
 mod initialize;
 mod queue;
+mod servers;
 mod side;
 mod states;
 mod sums;
@@ -22,8 +23,8 @@ use posse_core::hooks::occasion::EndReason;
 use posse_core::message::{Block, Message, Usage};
 use posse_runtime::ask::{Asks, Desk};
 use posse_runtime::launch::{Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news};
-use posse_runtime::run::Ended;
-use posse_runtime::session::{Mirrored, SessionError};
+use posse_runtime::run::{Ended, Event};
+use posse_runtime::session::Mirrored;
 use posse_runtime::tool::TaskKind;
 use posse_runtime::world::World;
 use serde_json::json;
@@ -36,6 +37,7 @@ use self::initialize::Declared;
 use self::side::{Ending, Parts, Side};
 use self::states::States;
 use self::wire::{Ends, Input, Wire};
+use super::answers::PromptTool;
 use super::run::{launch_failure, refused_session, request, runtime};
 use super::signals::{Signals, at_once};
 use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
@@ -75,6 +77,10 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         let input = BufReader::new(std::io::stdin());
         let (wire, ends) = Wire::open(input, std::io::stdout(), Arc::clone(&world.ids));
         wire::watch_output(ends.broken.clone());
+        // Others than this SDK do not know questions of servers and must not be sent any.
+        if world.env.get("CLAUDE_CODE_ENTRYPOINT") == Some("sdk-ts") {
+            wire.elicits();
+        }
         let (desk, asks) =
             if prompt_tool.is_some() { Desk::open() } else { (Desk::default(), Desk::open().1) };
         let host =
@@ -149,13 +155,10 @@ impl Beginning {
             lines.tell_speech_of_agents();
         }
         let replays = options.replays;
-        let via = match prompt_tool.as_deref() {
-            None | Some("stdio") => Via::Host(wire.clone()),
-            Some(tool) => Via::Tool(launched.reins().servers, tool.into()),
-        };
+        let via = via(&wire, prompt_tool.as_deref(), &launched);
         let parts = Parts { wire, ends, signals, asks, states, lines, declared, replays, via, mirror };
         let side = Side::new(parts);
-        let mut host = Host { world, request, launched, side, held: Vec::new(), gave_up: false };
+        let mut host = Host { world, request, launched, side, prompt_tool, held: Vec::new(), gave_up: false };
         host.greet(id.as_deref(), options.notes);
         host.take_early(early.others, first);
         let went = host.go_on().await;
@@ -177,7 +180,11 @@ impl Beginning {
                 }
                 Some(Input::Bad(why)) => return Err(unreadable(&why).into()),
                 Some(Input::Line(Incoming::Request(request))) if request.subtype == "initialize" => {
-                    let declared = initialize::apply(&request.body, &mut self.request);
+                    let mut declared = initialize::apply(&request.body, &mut self.request);
+                    self.wire.know(std::mem::take(&mut declared.servers.greeted));
+                    if declared.servers.elicits {
+                        self.wire.elicits();
+                    }
                     early.greeting = Some((request.id, declared));
                     return Ok(Some(early));
                 }
@@ -188,6 +195,14 @@ impl Beginning {
                 Some(line @ Input::Line(_)) => early.others.push(line),
             }
         }
+    }
+}
+
+/// Who answers questions.
+fn via(wire: &Wire, prompt_tool: Option<&str>, launched: &Launched) -> Via {
+    match prompt_tool {
+        None | Some("stdio") => Via::Host(wire.clone()),
+        Some(tool) => Via::Tool(PromptTool::new(launched.servers.clone(), tool)),
     }
 }
 
@@ -203,6 +218,8 @@ struct Host {
     request: LaunchRequest,
     launched: Launched,
     side: Side,
+    /// Who answers questions, if the host does not.
+    prompt_tool: Option<String>,
     /// What was said and wanted no answer.
     held: Vec<UserLine>,
     /// Whether agents in the background have had all the time there is.
@@ -223,13 +240,18 @@ impl Host {
     /// Answers the greeting, and says what there is to say before anything happens.
     fn greet(&mut self, id: Option<&str>, notes: Vec<String>) {
         let reins = self.launched.reins();
+        servers::apply_rules(&reins, &self.side.declared.servers);
         self.side.states.name(&self.launched.facts.session);
         while let Ok(event) = self.launched.events.try_recv() {
             self.side.show(&event);
         }
         if let Some(id) = id {
             let hooks = self.side.declared.has_hooks.then_some(true);
-            let reply = initialize::reply(self.side.lines.facts(), &reins, self.side.states.word(), hooks);
+            let mut reply =
+                initialize::reply(self.side.lines.facts(), &reins, self.side.states.word(), hooks);
+            if let Some(parked) = &self.side.declared.servers.parked {
+                reply["sdk_mcp_manifests_parked"] = json!(parked);
+            }
             self.side.wire.answer(id, Some(reply));
         }
         let declared = std::mem::take(&mut self.side.declared.notes);
@@ -389,8 +411,12 @@ impl Host {
         let Self { launched, side, .. } = self;
         side.states.running();
         side.begin(lines, &names);
+        let stop = CancellationToken::new();
+        let Launched { run, events, servers, .. } = launched;
+        // What was given to the session just now is there from this turn on.
+        attend(servers.greeted(), events, side, &reins, &stop).await;
         side.say_init(&reins);
-        let ended = drive(launched, side, message, &reins).await;
+        let ended = attend(run.prompt(message, stop.clone()), events, side, &reins, &stop).await;
         let mut ended = ended.map_err(|error| Failure::new(error.to_string()))?;
         self.side.close_turn(&mut ended);
         self.say_result(&ended, by_itself);
@@ -425,6 +451,7 @@ impl Host {
 
     /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
     async fn clear(&mut self, lines: &[UserLine]) -> Result<(), Error> {
+        let switched_off = self.launched.servers.switched_off();
         self.launched.end(EndReason::Clear).await;
         self.request.session = SessionChoice::New;
         self.request.after_clear = true;
@@ -432,6 +459,9 @@ impl Host {
         self.request.permission_mode = Some(self.launched.mode.current());
         let launched = launch(&self.world, self.request.clone()).await;
         self.launched = launched.map_err(|error| Error::Failure(launch_failure(&error)))?;
+        let (brought, given) = (&self.side.declared.servers, self.side.given_servers.as_ref());
+        servers::renew(&self.launched.reins(), brought, given, &switched_off).await;
+        self.side.via = via(&self.side.wire, self.prompt_tool.as_deref(), &self.launched);
         let facts = self.launched.facts.clone();
         let reset = json!({ "new_conversation_id": facts.session, "trigger": "clear" });
         self.side.wire.say(self.side.lines.other("conversation_reset", reset));
@@ -469,28 +499,26 @@ impl Host {
     }
 }
 
-/// Drives a turn to its end, with the host at hand for everything else.
-async fn drive(
-    launched: &mut Launched,
+/// Waits for something, with the host at hand for everything else. Whoever says `stop` hears of it.
+async fn attend<T>(
+    work: impl Future<Output = T>,
+    events: &mut UnboundedReceiver<Event>,
     side: &mut Side,
-    message: Message,
     reins: &Reins,
-) -> Result<Ended, SessionError> {
-    let Launched { run, events, .. } = launched;
-    let stop = CancellationToken::new();
-    let turn = run.prompt(message, stop.clone());
-    tokio::pin!(turn);
+    stop: &CancellationToken,
+) -> T {
+    tokio::pin!(work);
     let mut ends = reins.tasks.count_ended();
-    let ended = loop {
+    let done = loop {
         tokio::select! {
             biased;
             _ = side.signals.next() => {
                 if side.ending.is_some() {
                     at_once();
                 }
-                side.end(Ending::Signal, Some(&stop));
+                side.end(Ending::Signal, Some(stop));
             }
-            () = side.ends.broken.cancelled(), if side.ending.is_none() => side.end(Ending::Gone, Some(&stop)),
+            () = side.ends.broken.cancelled(), if side.ending.is_none() => side.end(Ending::Gone, Some(stop)),
             // What happened is shown before what is asked about it, and before its end.
             Some(event) = events.recv() => {
                 side.show(&event);
@@ -499,17 +527,17 @@ async fn drive(
                 }
             }
             Some(ask) = side.asks.next() => side.ask(ask),
-            input = side.ends.inbox.recv(), if !side.closed => side.take(input, reins, Some(&stop)),
+            input = side.ends.inbox.recv(), if !side.closed => side.take(input, reins, Some(stop)),
             () = reins.tasks.next_end(ends) => {
                 ends = reins.tasks.count_ended();
                 side.show_shells(reins);
             }
-            ended = &mut turn => break ended,
+            done = &mut work => break done,
         }
     };
     while let Ok(event) = events.try_recv() {
         side.show(&event);
     }
     side.show_shells(reins);
-    ended
+    done
 }

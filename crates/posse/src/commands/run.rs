@@ -12,16 +12,19 @@ use posse_core::event::{Delta, Outcome as TurnOutcome, What};
 use posse_core::hooks::occasion::{EndReason, SetupTrigger};
 use posse_core::message::Message;
 use posse_core::permission::Mode;
+use posse_runtime::ask::Desk;
 use posse_runtime::launch::{LaunchError, LaunchRequest, Launched, SessionChoice, converse, launch};
 use posse_runtime::run::Event;
 use posse_runtime::session::SessionError;
 use posse_runtime::tool::skills::Typed;
 use posse_runtime::world::World;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::answers::PromptTool;
 use super::signals::interruptible;
 use super::{host, load_failure, talk};
-use crate::args::{InputFormat, OutputFormat, RunArgs, SessionArgs};
+use crate::args::{InputFormat, OutputFormat, PermissionPrompts, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
 use crate::render::stream::refused;
 use crate::render::transcript::Transcript;
@@ -33,8 +36,13 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         return host::run(args, world, terminal);
     }
     let in_person = terminal.is_terminal && std::io::stdin().is_terminal();
+    let prompt_tool = args.authority.permission_prompt_tool.clone();
     if is_conversation(&args, world) && in_person && !args.init_only {
         refuse_misspelt(args.prompt.as_deref())?;
+        if prompt_tool.is_some() {
+            let failure = Failure::new("--permission-prompt-tool is for runs with -p").usage();
+            return Err(failure.hint("in a conversation you are asked yourself").into());
+        }
         return talk::run(args, world, terminal);
     }
     let prompt = if args.init_only { String::new() } else { prompt(&args, world)? };
@@ -46,7 +54,19 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         hooks: args.include_hook_events,
     };
     let init_only = args.init_only;
-    let request = request(args, world)?;
+    let asks_host = args.authority.permission_prompts == PermissionPrompts::Host;
+    let mut request = request(args, world)?;
+    let asks = match &prompt_tool {
+        Some(tool) if tool == "stdio" => {
+            return Err(no_prompt_tool(tool, "nobody is at the other end").into());
+        }
+        Some(_) if asks_host => {
+            let (desk, asks) = Desk::open();
+            request.desk = desk;
+            Some(asks)
+        }
+        Some(_) | None => None,
+    };
     let asked = match &request.session {
         SessionChoice::NewWith(id) | SessionChoice::Resume { id, fork: _ } => Some(id.clone()),
         SessionChoice::New | SessionChoice::Continue { .. } => None,
@@ -67,6 +87,15 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         };
         if init_only {
             return initialised(&mut launched, terminal).await;
+        }
+        let mut attending = JoinSet::new();
+        if let (Some(tool), Some(asks)) = (&prompt_tool, asks) {
+            let asked = PromptTool::new(launched.servers.clone(), tool);
+            if let Err(why) = asked.check().await {
+                end(&mut launched, terminal).await?;
+                return Err(no_prompt_tool(tool, &why).into());
+            }
+            attending.spawn(asked.attend(asks));
         }
         match format {
             OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
@@ -220,11 +249,6 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
     } else {
         authority.permission_mode
     };
-    if let Some(tool) = authority.permission_prompt_tool.as_deref()
-        && host.input_format == InputFormat::Text
-    {
-        return Err(no_such_prompt_tool(tool));
-    }
     let mut catalog = sources.options();
     catalog.plugin_dirs.extend(host.plugin_dir_no_mcp.iter().cloned());
     Ok(LaunchRequest {
@@ -261,7 +285,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         record,
         raw_events: include_partial_messages,
         entrypoint: world.env.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("cli").to_owned(),
-        desk: posse_runtime::ask::Desk::default(),
+        desk: Desk::default(),
         betas: host.betas,
         task_budget: host.task_budget,
         thinking_display: host.thinking_display,
@@ -272,8 +296,8 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
 }
 
 /// Who could answer questions is connected by the protocol of the program at the other end, or is a tool of a server.
-fn no_such_prompt_tool(tool: &str) -> Failure {
-    Failure::new(format!("--permission-prompt-tool {tool}: there is no such tool"))
+fn no_prompt_tool(tool: &str, why: &str) -> Failure {
+    Failure::new(format!("--permission-prompt-tool {tool}: {why}"))
         .hint("name a tool of a configured MCP server (mcp__server__tool)")
         .usage()
 }

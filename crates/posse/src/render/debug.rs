@@ -33,6 +33,9 @@ impl Debug {
             What::Delta(Delta::ToolRunning(call)) => {
                 format!("tool {} {} {}", call.name, call.id, cut(&plain(&call.input.to_string()), 200))
             }
+            What::Delta(Delta::ToolProgress { call, tool, text, .. }) => {
+                format!("tool {tool} {call}: {}", plain(text))
+            }
             What::Fact(Fact::Replied(reply)) => format!(
                 "reply {} from {}: {} blocks, {}; in {} out {} cache read {} write {}",
                 reply.id,

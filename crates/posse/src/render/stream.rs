@@ -217,6 +217,15 @@ impl Stream {
         let lines = match &event.what {
             What::Delta(Delta::Task(news)) => return self.task(mark, news),
             What::Delta(Delta::ToolRunning(call)) => return self.progress(mark, &call.name),
+            What::Delta(Delta::ToolProgress { .. }) => {
+                let tell = |mut line: Value| {
+                    line["parent_tool_use_id"] = json!(mark.call);
+                    line["task_id"] = json!(mark.agent);
+                    line["subagent_type"] = json!(mark.kind);
+                    line
+                };
+                return self.main(event).into_iter().map(tell).collect();
+            }
             What::Fact(Fact::Replied(_) | Fact::Answered { .. } | Fact::Denied { .. }) => self.main(event),
             What::Delta(Delta::Note(_) | Delta::Hook(_)) => return self.main(event),
             What::Fact(_) | What::Delta(_) => return Vec::new(),
@@ -339,6 +348,16 @@ impl Stream {
                     "error": failure.kind.word(),
                 }),
             )],
+            What::Delta(Delta::ToolProgress { call, tool, elapsed_ms, text: _ }) => {
+                let seconds = std::time::Duration::from_millis(*elapsed_ms).as_secs_f64();
+                let fields = json!({
+                    "tool_use_id": call,
+                    "tool_name": tool,
+                    "parent_tool_use_id": null,
+                    "elapsed_time_seconds": seconds,
+                });
+                vec![self.other("tool_progress", fields)]
+            }
             What::Delta(Delta::Compacting) => vec![self.system("status", json!({ "status": "compacting" }))],
             What::Delta(Delta::Requesting) if self.partial => {
                 vec![self.system("status", json!({ "status": "requesting" }))]

@@ -121,6 +121,11 @@ impl Transcript {
             // Of calls that run side by side only the first is drawn now; the others come with their answers.
             What::Delta(Delta::ToolRunning(call)) if self.last_call.is_none() => self.call(call),
             What::Delta(Delta::ToolRunning(_)) => String::new(),
+            What::Delta(Delta::ToolProgress { call, text, .. }) if self.last_call.as_ref() == Some(call) => {
+                let text = cut(&plain(text), self.width.saturating_sub(4));
+                self.line(&format!("  {} {}", self.style.dim("│"), self.style.dim(&text)))
+            }
+            What::Delta(Delta::ToolProgress { .. }) => String::new(),
             What::Fact(Fact::Answered { call, answer }) => self.answer(call, answer),
             What::Fact(Fact::Denied { .. } | Fact::Said(_) | Fact::Compacted { .. }) => String::new(),
             What::Fact(Fact::Finished(outcome)) => match outcome {

@@ -4,6 +4,7 @@
 //! that language say that they were skipped. The programs in `tests/sdk` print one line per check.
 
 mod background;
+mod mcp;
 mod raw;
 mod robust;
 

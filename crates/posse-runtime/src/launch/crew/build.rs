@@ -306,7 +306,7 @@ impl Crew {
         } else {
             ToolPool::lean(tools, deferral, window)
         };
-        let pool = if belt.is_empty() { pool } else { pool.and(belt) };
+        let pool = pool.and(belt);
         if shared {
             let pool = pool.clone();
             pools.push(KnownPool { kind: kind.into(), capability: capability.clone(), pool });

@@ -20,7 +20,7 @@ async fn heard(request: ElicitRequestParams, answers: &[(&str, &str)]) -> (Vec<Q
         pending.answer(QuestionAnswer::Answered(questions.iter().filter_map(answer).collect()));
         questions
     };
-    let (result, questions) = tokio::join!(ask("notes", request, &desk), answering);
+    let (result, questions) = tokio::join!(at_desk("notes", request, &desk), answering);
     (questions, serde_json::to_value(result).expect("JSON"))
 }
 
@@ -81,12 +81,50 @@ async fn a_form_without_fields_and_an_address_want_a_yes() {
 
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_answer_is_no() {
-    let result = ask("notes", form(schema()), &Desk::default()).await;
+    let result = at_desk("notes", form(schema()), &Desk::default()).await;
     assert_eq!(result.action, ElicitationAction::Decline);
     // Nobody fills in a hundred fields.
     let (desk, _asks) = Desk::open();
     let many: Map<String, Value> =
         (0..100).map(|number| (format!("f{number}"), json!({"type": "string"}))).collect();
-    let result = ask("notes", form(json!({"type": "object", "properties": many})), &desk).await;
+    let result = at_desk("notes", form(json!({"type": "object", "properties": many})), &desk).await;
     assert_eq!(result.action, ElicitationAction::Decline);
+}
+
+#[test]
+fn a_host_is_asked_in_its_own_words() {
+    let url = json!({"mode": "url", "message": "Log in", "url": "https://x", "elicitationId": "e1"});
+    let url: ElicitRequestParams = serde_json::from_value(url).expect("a request");
+    assert_eq!(
+        for_host("notes", &url),
+        Some(json!({
+            "subtype": "elicitation", "mcp_server_name": "notes", "message": "Log in", "mode": "url",
+            "url": "https://x", "elicitation_id": "e1",
+        }))
+    );
+    let asked = for_host("notes", &form(schema())).expect("a question");
+    assert_eq!((&asked["mode"], &asked["message"]), (&json!("form"), &json!("Who are you?")));
+    assert_eq!(asked["requested_schema"]["type"], "object");
+    let names: Vec<Value> = asked["requested_schema"]["properties"]
+        .as_object()
+        .expect("fields")
+        .keys()
+        .map(|name| json!(name))
+        .collect();
+    assert_eq!(asked["property_order"], Value::Array(names));
+}
+
+#[test]
+fn what_a_host_answers_is_taken_and_nonsense_is_a_no() {
+    for (answer, want) in [
+        (json!({"action": "accept", "content": {"a": 1}}), json!({"action": "accept", "content": {"a": 1}})),
+        (json!({"action": "accept", "content": "x"}), json!({"action": "accept"})),
+        (json!({"action": "cancel", "content": {"a": 1}}), json!({"action": "cancel"})),
+        (json!({"action": "decline"}), json!({"action": "decline"})),
+        (json!({"action": "perhaps"}), json!({"action": "decline"})),
+        (json!({}), json!({"action": "decline"})),
+        (json!(7), json!({"action": "decline"})),
+    ] {
+        assert_eq!(serde_json::to_value(of_host(&answer)).expect("JSON"), want, "{answer}");
+    }
 }

@@ -1,13 +1,15 @@
 //! One server: whether it runs, what is known of it, who uses it, and how often it failed.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use posse_core::mcp::{McpConfig, Reach};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::{Change, Inner, State, Status};
+use super::{Inner, State, Status};
 use crate::mcp::connect::Connection;
 use crate::mcp::{Facts, McpError};
 
@@ -27,6 +29,8 @@ pub(super) struct Slot {
     leases: AtomicUsize,
     /// Counts the comings and goings, so that an old farewell does not end a new stay.
     visits: AtomicU64,
+    /// Cancelled when it is not to be there any more.
+    dismissed: CancellationToken,
 }
 
 #[derive(Default)]
@@ -38,6 +42,8 @@ struct Known {
     not_before: Option<Instant>,
     /// Whether everybody so far had it for their own.
     own: Option<bool>,
+    /// What its users call it, each with whether it is one of the session's: how many there are.
+    users: BTreeMap<(Box<str>, bool), usize>,
 }
 
 impl Slot {
@@ -57,6 +63,7 @@ impl Slot {
             known: Mutex::new(Known { facts: facts.map(Arc::new), ..Known::default() }),
             leases: AtomicUsize::new(0),
             visits: AtomicU64::new(0),
+            dismissed: CancellationToken::new(),
         }
     }
 
@@ -86,19 +93,34 @@ impl Slot {
         };
         let tools = known.facts.as_ref().map(|facts| facts.tools.len());
         let facts = known.facts.clone();
-        Status { name: self.name.clone(), state, tools, error, source: None, facts }
+        Status { tools, facts, ..Status::new(&self.name, state, error) }
     }
 
     /// Somebody begins to use it.
-    pub(super) fn enter(&self, own: bool) {
+    pub(super) fn enter(&self, name: &str, listed: bool, own: bool) {
         self.leases.fetch_add(1, Ordering::SeqCst);
         self.visits.fetch_add(1, Ordering::SeqCst);
         let mut known = self.known();
         known.own = Some(known.own.unwrap_or(true) && own);
+        *known.users.entry((name.into(), listed)).or_default() += 1;
+    }
+
+    /// Whether nobody else uses it than who knows it as this server of the session.
+    pub(super) fn is_only(&self, name: &str) -> bool {
+        self.known().users.keys().all(|(user, listed)| **user == *name && *listed)
     }
 
     /// Somebody is done with it. The last one turns off the light: at once if it was theirs, else after a while.
-    pub(super) fn leave(slot: &Arc<Self>, servers: &Arc<Inner>) {
+    pub(super) fn leave(slot: &Arc<Self>, name: &str, listed: bool, servers: &Arc<Inner>) {
+        {
+            let mut known = slot.known();
+            let user = (name.into(), listed);
+            let count = known.users.get(&user).copied().unwrap_or_default();
+            match count {
+                0 | 1 => drop(known.users.remove(&user)),
+                more => drop(known.users.insert(user, more - 1)),
+            }
+        }
         let visit = slot.visits.fetch_add(1, Ordering::SeqCst) + 1;
         if slot.leases.fetch_sub(1, Ordering::SeqCst) > 1 || servers.over.is_cancelled() {
             return;
@@ -119,7 +141,10 @@ impl Slot {
                 if slot.visits.load(Ordering::SeqCst) != visit {
                     return;
                 }
-                slots.remove(&slot.key);
+                // Another may have come in its place.
+                if slots.get(&slot.key).is_some_and(|there| Arc::ptr_eq(there, &slot)) {
+                    slots.remove(&slot.key);
+                }
             }
             slot.end().await;
         });
@@ -140,7 +165,12 @@ impl Slot {
             *place = None;
         }
         self.check_patience()?;
-        let opened = Connection::open(&self.name, &self.config, &servers.around).await;
+        let dismissed = || McpError::Dismissed { server: self.name.clone(), how: "was taken away" };
+        let opened = tokio::select! {
+            biased;
+            () = self.dismissed.cancelled() => return Err(dismissed()),
+            opened = Connection::open(&self.name, &self.config, &servers.around) => opened,
+        };
         let (connection, facts) = opened.inspect_err(|error| self.fail(error))?;
         *place = Some(Arc::clone(&connection));
         {
@@ -188,8 +218,7 @@ impl Slot {
             if !matches!(self.config.reach, Reach::Sdk { .. }) {
                 servers.kept.save(&self.digest, &facts);
             }
-            servers.version.fetch_add(1, Ordering::Relaxed);
-            let _ = servers.changes.send(Change { server: self.name.clone() });
+            servers.changed(&self.name);
         }
     }
 
@@ -220,6 +249,16 @@ impl Slot {
                 }
             }
         });
+    }
+
+    /// Ends the server for good: whoever waits for it waits no longer.
+    pub(super) async fn dismiss(&self) {
+        self.dismissed.cancel();
+        self.end().await;
+    }
+
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.dismissed.is_cancelled()
     }
 
     /// Ends the server, if it runs.

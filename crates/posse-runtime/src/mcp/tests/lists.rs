@@ -36,7 +36,10 @@ async fn names_schemas_and_descriptions_become_what_a_provider_takes() {
     assert_eq!(facts.tools[1].input_schema, json!({"type": "object", "properties": {"a": {}}}));
     assert_eq!(facts.tools[0].description.chars().count(), 2048 + "… [cut]".chars().count());
     let reads = &facts.tools[2];
-    assert_eq!((reads.read_only, reads.always_load, reads.longest_result), (true, true, Some(500_000)));
+    assert_eq!(
+        (reads.read_only, reads.always_load, reads.longest_result),
+        (Some(true), Some(true), Some(500_000))
+    );
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use futures_util::future::BoxFuture;
 use posse_core::permission::{Mode, Update};
 use posse_runtime::launch::Reins;
-use posse_runtime::mcp::{Servers, Status};
 use posse_runtime::model::Thinking;
 use posse_runtime::session::VERSION;
 use posse_runtime::tool::RewindError;
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::incoming::Request;
 use super::side::Side;
-use super::{initialize, sums};
+use super::{initialize, servers, sums};
 
 /// An answer: with particulars or without, or why not, with a word for programs.
 pub(super) type Answer = Result<Option<Value>, Refusal>;
@@ -38,7 +37,7 @@ pub(super) enum Handled {
     Later(BoxFuture<'static, Answer>),
 }
 
-fn done(answer: Value) -> Handled {
+pub(super) fn done(answer: Value) -> Handled {
     Handled::Now(Ok(Some(answer)))
 }
 
@@ -46,7 +45,7 @@ fn acknowledged() -> Handled {
     Handled::Now(Ok(None))
 }
 
-fn refused(why: impl Into<String>) -> Handled {
+pub(super) fn refused(why: impl Into<String>) -> Handled {
     Handled::Now(Err(why.into().into()))
 }
 
@@ -81,10 +80,13 @@ impl Side {
                 });
                 acknowledged()
             }
-            "mcp_status" => done(json!({ "mcpServers": statuses(reins.servers.as_ref()) })),
-            "mcp_reconnect" => reconnect(request, reins),
-            "mcp_toggle" => toggle(request, reins),
-            "mcp_set_servers" => set_servers(request),
+            "mcp_status" => servers::status(reins),
+            "mcp_reconnect" => servers::reconnect(request, reins),
+            "mcp_toggle" => servers::toggle(request, reins),
+            "mcp_set_servers" => servers::set(request, reins, &mut self.given_servers),
+            "mcp_call" => servers::call(request, reins),
+            "mcp_read_resource" => servers::read_resource(request, reins),
+            "set_mcp_permission_mode_override" => servers::set_mode(request, reins),
             "mcp_message" => self.server_said(request),
             "get_context_usage" => done(sums::context_usage(self.lines.facts(), self.context_tokens)),
             "rewind_files" => rewind(request, reins),
@@ -239,71 +241,4 @@ fn rewind(request: &Request, reins: &Reins) -> Handled {
             refused(error.to_string())
         }
     }
-}
-
-/// How the servers are, as hosts read it.
-pub(super) fn statuses(servers: Option<&Servers>) -> Vec<Value> {
-    let statuses = servers.map(Servers::status).unwrap_or_default();
-    statuses.iter().map(status).collect()
-}
-
-fn status(status: &Status) -> Value {
-    let mut value = json!({ "name": status.name, "status": status.state.word() });
-    if let Some(error) = &status.error {
-        value["error"] = json!(error);
-    }
-    if let Some(source) = status.source {
-        value["scope"] = json!(source);
-    }
-    if let Some(facts) = &status.facts {
-        value["serverInfo"] = json!({ "name": facts.server, "version": facts.version });
-        let tools = facts.tools.iter().map(|tool| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "annotations": {
-                    "readOnly": tool.read_only,
-                    "destructive": tool.destructive,
-                    "openWorld": tool.open_world,
-                },
-            })
-        });
-        value["tools"] = tools.collect();
-    }
-    value
-}
-
-/// The server a request names, if it is configured.
-fn server(request: &Request, reins: &Reins) -> Result<(Servers, String), Handled> {
-    let name = request.text("serverName").unwrap_or_default().to_owned();
-    let known = |servers: &&Servers| servers.configured().iter().any(|one| *one.name == *name);
-    match reins.servers.as_ref().filter(known) {
-        Some(servers) => Ok((servers.clone(), name)),
-        None => Err(refused(format!("Server not found: {name}"))),
-    }
-}
-
-fn reconnect(request: &Request, reins: &Reins) -> Handled {
-    match server(request, reins) {
-        Err(refusal) => refusal,
-        Ok((servers, name)) => Handled::Later(Box::pin(async move {
-            servers.reconnect(&name).await.map(|()| None).map_err(|error| error.to_string().into())
-        })),
-    }
-}
-
-fn toggle(request: &Request, reins: &Reins) -> Handled {
-    match server(request, reins) {
-        Err(refusal) => refusal,
-        Ok(_) if request.is_on("enabled") => reconnect(request, reins),
-        Ok((_, name)) => refused(format!("{name} cannot be switched off while the session runs")),
-    }
-}
-
-/// Which servers there are is decided at the start.
-fn set_servers(request: &Request) -> Handled {
-    let named = request.body.get("servers").and_then(Value::as_object).into_iter().flatten();
-    let why = "servers cannot be added while the session runs";
-    let errors: serde_json::Map<String, Value> = named.map(|(name, _)| (name.clone(), why.into())).collect();
-    done(json!({ "added": [], "removed": [], "errors": errors }))
 }

@@ -8,6 +8,8 @@ use posse_runtime::launch::{Facts, LaunchRequest, Reins};
 use posse_runtime::session::VERSION;
 use serde_json::{Map, Value, json};
 
+use super::servers::Brought;
+
 /// What a host says of itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declared {
@@ -17,6 +19,8 @@ pub(super) struct Declared {
     pub(super) hears_agents: bool,
     /// Whether it brought hooks.
     pub(super) has_hooks: bool,
+    /// What it says of its servers.
+    pub(super) servers: Brought,
     /// What it said that nobody here understands.
     pub(super) notes: Vec<String>,
 }
@@ -44,16 +48,14 @@ pub(super) fn apply(body: &Map<String, Value>, request: &mut LaunchRequest) -> D
     if let Some(skills) = body.get("skills").and_then(Value::as_array) {
         request.skills = Some(skills.iter().filter_map(Value::as_str).map(str::to_owned).collect());
     }
-    let servers = body.get("sdkMcpServers").and_then(Value::as_array).into_iter().flatten();
-    for name in servers.filter_map(Value::as_str) {
-        let config = json!({ "mcpServers": { name: { "type": "sdk", "name": name } } });
-        request.mcp_configs.push(config.to_string());
-    }
+    let servers = Brought::read(body);
+    request.mcp_configs.extend(servers.configs.iter().cloned());
     let hooks = body.get("hooks").filter(|hooks| !hooks.is_null());
     request.callbacks = callbacks(hooks, &mut notes);
     Declared {
         stops_tasks_itself: is_on("perTaskStopAffordance"),
         hears_agents: is_on("forwardSubagentText"),
+        servers,
         has_hooks: hooks.is_some(),
         notes,
     }
@@ -129,7 +131,12 @@ pub(super) fn reply(facts: &Facts, reins: &Reins, state: &str, hooks: Option<boo
 }
 
 /// What hosts may rely on.
-pub(super) const CAPABILITIES: [&str; 2] = ["interrupt_receipt_v1", "interrupt_cancel_queued_v1"];
+pub(super) const CAPABILITIES: [&str; 4] = [
+    "interrupt_receipt_v1",
+    "interrupt_cancel_queued_v1",
+    "mcp_read_resource_v1",
+    "mcp_call_result_not_for_model_v1",
+];
 
 /// The models that can be asked for by name.
 pub(super) fn models(reins: &Reins) -> Value {

@@ -11,7 +11,7 @@ use posse_runtime::launch::Reins;
 use posse_runtime::model::Thinking;
 use posse_runtime::run::{Ended, Event};
 use posse_runtime::session::Mirrored;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use super::control::{Answer, Handled, Refusal};
 use super::incoming::{Incoming, Priority, Request, UserLine};
 use super::initialize::Declared;
 use super::queue::Queue;
+use super::servers;
 use super::states::States;
 use super::wire::{Ends, Input, Wire};
 use crate::commands::signals::Signals;
@@ -57,8 +58,10 @@ pub(super) struct Side {
     held_results: Vec<Value>,
     /// Lines that follow an answer.
     pub(super) after: Vec<Value>,
+    /// The servers that the host gave while the session ran.
+    pub(super) given_servers: Option<Map<String, Value>>,
     /// Who answers questions.
-    via: Via,
+    pub(super) via: Via,
     /// Lines of transcripts that the host is to have, too.
     mirror: UnboundedReceiver<Mirrored>,
     /// Questions and requests under way.
@@ -144,6 +147,7 @@ impl Side {
             cost_text: String::new(),
             held_results: Vec::new(),
             after: Vec::new(),
+            given_servers: None,
             at_work: JoinSet::new(),
             requests: HashMap::new(),
         }
@@ -251,9 +255,11 @@ impl Side {
         line["permissionMode"] = json!(reins.mode.current().name());
         line["capabilities"] = json!(super::initialize::CAPABILITIES);
         if let Some(servers) = &reins.servers {
-            let status = |one: &posse_runtime::mcp::Status| json!({ "name": one.name, "status": one.state.word(), "source": one.source });
-            line["mcp_servers"] = servers.status().iter().map(status).collect();
+            line["mcp_servers"] = servers::listed(servers);
         }
+        // The older name of the Agent tool is what readers know.
+        let known = |name: String| if name == "Agent" { "Task".to_owned() } else { name };
+        line["tools"] = reins.tool_names().into_iter().map(known).collect();
         if !self.turn.uuids.is_empty() {
             line["user_message_uuids"] = json!(self.turn.uuids);
         }

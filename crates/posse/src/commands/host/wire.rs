@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use posse_runtime::hooks::Callbacks;
-use posse_runtime::mcp::HostServers;
+use posse_runtime::mcp::{Greeted, HostServers};
 use posse_runtime::world::Ids;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -37,6 +38,10 @@ struct Shared {
     waiting: Mutex<Waiting>,
     /// Servers of the host that somebody listens to.
     unasked: Mutex<BTreeMap<String, UnboundedSender<Value>>>,
+    /// What servers said when the host greeted them.
+    greeted: Mutex<BTreeMap<String, Greeted>>,
+    /// Whether the host answers questions of servers.
+    elicits: AtomicBool,
 }
 
 #[derive(Default)]
@@ -86,7 +91,14 @@ impl Wire {
         let (sender, inbox) = unbounded_channel();
         let (done, written) = oneshot::channel();
         let broken = CancellationToken::new();
-        let wire = Self(Arc::new(Shared { out, ids, waiting: Mutex::default(), unasked: Mutex::default() }));
+        let wire = Self(Arc::new(Shared {
+            out,
+            ids,
+            waiting: Mutex::default(),
+            unasked: Mutex::default(),
+            greeted: Mutex::default(),
+            elicits: AtomicBool::new(false),
+        }));
         let breaks = broken.clone();
         std::thread::spawn(move || {
             write_all(&lines, output, &breaks);
@@ -212,6 +224,16 @@ impl Wire {
         }
     }
 
+    /// Takes what servers said when the host greeted them.
+    pub(super) fn know(&self, greeted: Vec<(String, Greeted)>) {
+        self.0.greeted.lock().unwrap_or_else(PoisonError::into_inner).extend(greeted);
+    }
+
+    /// The host answers questions of servers.
+    pub(super) fn elicits(&self) {
+        self.0.elicits.store(true, Ordering::Relaxed);
+    }
+
     /// Hands on what a server of the host says unasked; says whether anybody listens.
     pub(super) fn said_by_server(&self, server: &str, message: Value) -> bool {
         let unasked = self.0.unasked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,6 +282,15 @@ impl HostServers for Wire {
         let mut unasked = self.0.unasked.lock().unwrap_or_else(PoisonError::into_inner);
         unasked.insert(server.to_owned(), sender);
         receiver
+    }
+
+    fn greeted(&self, server: &str) -> Option<Greeted> {
+        self.0.greeted.lock().unwrap_or_else(PoisonError::into_inner).remove(server)
+    }
+
+    fn elicit(&self, question: Value) -> Option<BoxFuture<'_, Result<Value, String>>> {
+        let asks = self.0.elicits.load(Ordering::Relaxed);
+        asks.then(|| Box::pin(self.request(Kind::Ask, question)) as BoxFuture<'_, _>)
     }
 }
 
