@@ -121,15 +121,25 @@ pub fn continued(summary: &str) -> String {
     )
 }
 
-/// What an agent is told that must plan and not act. `can_present`: whether a person is there to approve the plan.
-pub fn plan_mode(can_present: bool) -> String {
+/// What an agent is told that must plan and not act. `can_present`: whether a person is there to approve the plan;
+/// `how`: how to go about it, where somebody wants it otherwise. That nothing may be changed holds all the same.
+pub fn plan_mode(can_present: bool, how: Option<&str>) -> String {
     let end = if can_present {
         "When the plan is ready, hand it in with ExitPlanMode; the user approves it there or says what to change. Do \
          not ask in text whether the plan is all right."
     } else {
         "When the plan is ready, give it as your answer and stop. Nobody can approve it here."
     };
-    format!("<system-reminder>\n{}\n\n{end}\n</system-reminder>", include_str!("prompt/plan.md").trim())
+    let usual = include_str!("prompt/plan.md").trim();
+    let text = match how.map(str::trim).filter(|how| !how.is_empty()) {
+        None => usual.to_owned(),
+        // What must not be done is said before the first empty line.
+        Some(how) => {
+            let limits = usual.split("\n\n").next().unwrap_or(usual);
+            format!("{limits}\n\n{how}")
+        }
+    };
+    format!("<system-reminder>\n{text}\n\n{end}\n</system-reminder>")
 }
 
 /// What an agent is told when somebody has ended plan mode between two prompts.
@@ -188,7 +198,7 @@ mod tests {
 
     #[test]
     fn planning_ends_where_somebody_can_approve_or_not() {
-        let (present, answer) = (plan_mode(true), plan_mode(false));
+        let (present, answer) = (plan_mode(true, None), plan_mode(false, None));
         assert!(present.contains("ExitPlanMode") && !answer.contains("ExitPlanMode"));
         for text in [&present, &answer] {
             assert!(text.starts_with("<system-reminder>\n") && text.ends_with("\n</system-reminder>"));

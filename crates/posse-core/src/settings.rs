@@ -5,6 +5,7 @@
 
 mod apply;
 mod keys;
+mod parent;
 mod permissions;
 mod sandbox;
 mod trust;
@@ -25,6 +26,7 @@ use crate::permission::Mode;
 use crate::text::{self, Location, Span};
 
 pub use keys::{KEYS, Key, Merging, Setters, Shape, find as find_key};
+pub use parent::restrictive;
 pub use permissions::PermissionRule;
 pub use sandbox::{ReadOnlyAgents, SandboxSettings};
 pub use trust::{FolderTrust, Ignored, IgnoredKind, WhyIgnored, env_needs_trust, hook_words};

@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use posse_core::permission::{
     Behavior, Destination, Mode, Place, Rule, RuleSet, RuleSource, RuleText, Update,
 };
+use posse_core::settings::Layer;
+use serde_json::{Map, Value};
 
 use crate::tool::{Filter, Hidden};
 
@@ -239,6 +241,17 @@ impl Authority {
         let mut state = self.lock();
         let own = |rule: &Rule| rule.behavior == behavior && rule.source == self.session && drop(rule);
         state.rules = Arc::new(state.rules.without(own));
+    }
+
+    /// Merges keys into the settings file of a layer that is written to; `null` takes one out.
+    pub fn write_settings(&self, layer: Layer, patch: &Map<String, Value>) -> Result<(), String> {
+        let file = match layer {
+            Layer::User => self.places.user.as_deref().ok_or("there is no user folder to save to")?,
+            Layer::Project => &self.places.project,
+            Layer::Local => &self.places.local,
+            Layer::Flag | Layer::Managed => return Err("only files of users and projects are written".into()),
+        };
+        save::merge(file, patch)
     }
 
     fn save(&self, update: &Update) -> Result<(), String> {

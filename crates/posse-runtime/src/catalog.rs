@@ -62,8 +62,16 @@ pub struct CatalogOptions {
     pub plugin_dirs: Vec<PathBuf>,
     /// `--settings`: JSON, or the path of a JSON file.
     pub settings: Option<String>,
+    /// What the program at the other end has added to those since, as JSON.
+    pub overlay: Option<String>,
+    /// `--managed-settings`: what the program that started this lays down as an administrator would, as JSON.
+    pub parent: Option<String>,
+    /// `--project-config-root`: where the project's configuration lies, if not in the working directory.
+    pub project_root: Option<PathBuf>,
     /// `--setting-sources`.
     pub sources: SettingSources,
+    /// A folder that the program at the other end vouches for.
+    pub vouched: Option<PathBuf>,
     /// `--bare`: no files of anybody's.
     pub bare: bool,
     /// `--safe-mode`: no custom agents of any scope.
@@ -89,6 +97,9 @@ pub enum LoadError {
     /// `--settings` has a problem.
     #[error("--settings cannot be used")]
     Settings(Vec<Diagnostic>),
+    /// `--managed-settings` has a problem.
+    #[error("--managed-settings cannot be used: {0}")]
+    Parent(String),
     /// Rules that cannot be read must not be taken for no rules.
     #[error("settings that may deny something cannot be read")]
     Unreadable(Vec<Diagnostic>),
@@ -132,8 +143,9 @@ impl Catalog {
     pub fn load(world: &World, options: &CatalogOptions) -> Result<Self, LoadError> {
         let layout = Layout::find(world, options);
         let mut findings = Findings::default();
-        let (trust, problem) = Trust::find(layout.repository.as_deref().unwrap_or(&layout.cwd), &world.env);
+        let (mut trust, problem) = Trust::find(layout.project_top(), &world.env);
         findings.diagnostics.extend(problem);
+        trust.trusted |= options.vouched.as_ref().is_some_and(|folder| trust.folder.starts_with(folder));
         let settings::Loaded { files, settings, unreadable } =
             settings::load(&layout, world, options, &trust, &mut findings)?;
         forbid_sideloading(&settings, options)?;

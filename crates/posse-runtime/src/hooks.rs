@@ -33,13 +33,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// run's handle is.
 #[derive(Clone, Debug)]
 pub struct Hooks {
-    session: Arc<Roster>,
+    /// The session's, which may be replaced while it runs.
+    settled: Arc<RwLock<Settled>>,
     own: Option<Arc<Roster>>,
     /// Those of the skills that the run has used.
     used: Used,
     /// The host's, which it may replace while the session runs.
     host: Arc<RwLock<Arc<Roster>>>,
-    policy: Arc<HookPolicy>,
     background: Arc<Background>,
     clients: Arc<http::Clients>,
 }
@@ -75,6 +75,13 @@ pub struct SkillHooks {
     pub groups: Vec<HookGroup>,
 }
 
+/// What settings say of hooks.
+#[derive(Clone, Debug)]
+struct Settled {
+    session: Arc<Roster>,
+    policy: Arc<HookPolicy>,
+}
+
 impl Default for Hooks {
     fn default() -> Self {
         Self::new(HookPolicy::default(), [], [])
@@ -95,20 +102,43 @@ impl Hooks {
         let host = Arc::new(RwLock::new(Arc::new(Roster::of_callbacks(&policy, callbacks))));
         Self {
             host,
-            session: Arc::new(session),
+            settled: Arc::new(RwLock::new(Settled { session: Arc::new(session), policy: Arc::new(policy) })),
             own: None,
             used: Used::default(),
-            policy: Arc::new(policy),
             background: Arc::default(),
             clients: Arc::default(),
         }
     }
 
+    fn settled(&self) -> Settled {
+        self.settled.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn policy(&self) -> Arc<HookPolicy> {
+        self.settled().policy
+    }
+
+    /// Takes over the hooks of settings from another, for every run of the session. Those of the host stay, unless only
+    /// the administrator's may run from now on.
+    pub fn resettle(&self, other: &Self) {
+        let settled = other.settled();
+        if settled.policy.only_managed {
+            *self.host.write().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+        }
+        *self.settled.write().unwrap_or_else(PoisonError::into_inner) = settled;
+    }
+
     /// Replaces the callbacks of the host, for every run of the session; says whether they will be called.
     pub fn set_callbacks(&self, callbacks: impl IntoIterator<Item = HookCallback>) -> bool {
-        let roster = Arc::new(Roster::of_callbacks(&self.policy, callbacks));
+        let policy = self.policy();
+        let roster = Arc::new(Roster::of_callbacks(&policy, callbacks));
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = roster;
-        !self.policy.only_managed
+        !policy.only_managed
+    }
+
+    /// The callbacks of the host: event, matcher, and what the host calls them.
+    pub fn callbacks(&self) -> Vec<(HookEvent, String, String)> {
+        self.host().callbacks().collect()
     }
 
     fn host(&self) -> Arc<Roster> {
@@ -119,7 +149,7 @@ impl Hooks {
     /// `Stop` is a `SubagentStop`. Of the hooks of the agent that started it, it sees nothing.
     pub fn scoped(&self, source: &Arc<HookSource>, groups: Vec<HookGroup>) -> Self {
         let mut own = Roster::default();
-        own.add(&self.policy, source, groups, true);
+        own.add(&self.policy(), source, groups, true);
         let own = (!own.is_empty()).then(|| Arc::new(own));
         Self { own, used: Used::default(), ..self.clone() }
     }
@@ -139,7 +169,7 @@ impl Hooks {
         }
         used.retain(|one| one.hooks.source.label != skill.source.label);
         let mut roster = Roster::default();
-        roster.add(&self.policy, &skill.source, skill.groups.clone(), in_subagent);
+        roster.add(&self.policy(), &skill.source, skill.groups.clone(), in_subagent);
         if !roster.is_empty() {
             used.push(UsedSkill { hooks: Arc::clone(skill), roster: Arc::new(roster) });
         }
@@ -148,7 +178,7 @@ impl Hooks {
     /// Whether nobody cares about an event. Costs nothing.
     pub fn is_empty_for(&self, event: HookEvent) -> bool {
         let hears = |roster: &Roster| roster.has(event);
-        !hears(&self.session)
+        !hears(&self.settled().session)
             && !hears(&self.host())
             && !self.own.as_deref().is_some_and(hears)
             && !self.used.any(hears)
@@ -156,7 +186,8 @@ impl Hooks {
 
     /// The file names that `FileChanged` hooks ask to be watched.
     pub fn watched_names(&self) -> Vec<String> {
-        self.rosters().flat_map(Roster::watched_names).collect()
+        let session = self.settled().session;
+        session.watched_names().chain(self.own.iter().flat_map(|own| own.watched_names())).collect()
     }
 
     /// Runs everybody who is meant, side by side, and says what comes of it. Ends when the last of them has, at its
@@ -203,15 +234,11 @@ impl Hooks {
         self.background.shutdown().await;
     }
 
-    fn rosters(&self) -> impl Iterator<Item = &Roster> {
-        std::iter::once(&*self.session).chain(self.own.as_deref())
-    }
-
     /// Who is meant, each once, in the order of the configuration.
     fn select(&self, occasion: &Occasion, cx: &HookCx) -> Vec<(Arc<Roster>, usize)> {
         let mut selected: Vec<(Arc<Roster>, usize)> = Vec::new();
-        let (host, used) = (self.host(), self.used.rosters());
-        let rosters = [&self.session, &host].into_iter().chain(&self.own).chain(&used);
+        let (session, host, used) = (self.settled().session, self.host(), self.used.rosters());
+        let rosters = [&session, &host].into_iter().chain(&self.own).chain(&used);
         for roster in rosters.filter(|roster| roster.has(occasion.event())) {
             for (index, entry) in roster.entries.iter().enumerate() {
                 let known = |(roster, index): &(Arc<Roster>, usize)| roster.entries[*index].is_same(entry);

@@ -3,16 +3,20 @@
 //! Plain data in, a [`Launched`] out. Frontends parse their flags into a [`LaunchRequest`] and know nothing of how a run
 //! is put together; this room knows nothing of flags.
 
+mod asides;
 mod assemble;
 mod crew;
 mod ground;
 mod host;
 mod launched;
+mod listings;
+mod live;
 mod models;
 mod opened;
 mod output;
 mod powers;
 mod provider;
+mod reading;
 mod servers;
 mod side;
 mod skills;
@@ -20,6 +24,7 @@ mod start;
 mod tools;
 mod verifier;
 mod watch;
+mod weights;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,15 +38,19 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::ask::Desk;
 use crate::catalog::{CatalogOptions, LoadError};
 use crate::hooks::HookCallback;
-use crate::model::Thinking;
 use crate::model::rehearsal::ScriptError;
+use crate::model::{Thinking, ThinkingDisplay};
 use crate::session::{Mirrored, SessionError};
 use crate::world::World;
 
 pub use host::{Host, Reins};
 pub use launched::{AgentFact, CommandFact, Facts, Launched, ToBackground, converse, news};
+pub use listings::{HookRow, RuleRow};
+pub use live::Resettled;
 pub use models::NextModel;
 pub use output::StructuredOutput;
+pub use reading::{FileRead, TaskOutput};
+pub use weights::{Weight, Weights};
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +69,10 @@ pub struct LaunchRequest {
     pub mcp_configs: Vec<String>,
     /// `--strict-mcp-config`: no other servers than those.
     pub strict_mcp: bool,
+    /// Whether the system prompt must be the same on every machine: what is not goes before the first prompt.
+    pub static_prompt: bool,
+    /// Whether an agent that is not there is passed over with a note.
+    pub lenient_agent: bool,
     /// Behind the system prompt.
     pub append_system_prompt: Option<String>,
     /// `--tools`: which built-in tools there are; `None` means all.
@@ -109,7 +122,7 @@ pub struct LaunchRequest {
     /// Tokens the model is told to make do with.
     pub task_budget: Option<u64>,
     /// How thoughts are shown.
-    pub thinking_display: Option<String>,
+    pub thinking_display: ThinkingDisplay,
     /// The last entry of the old conversation that counts.
     pub resume_at: Option<String>,
     /// The one turn that may be lost by that.

@@ -98,6 +98,28 @@ impl Request {
     }
 }
 
+/// How thoughts are shown (`summarized`, `omitted`), which may change while a session runs. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct ThinkingDisplay(Arc<std::sync::Mutex<Option<String>>>);
+
+impl From<Option<String>> for ThinkingDisplay {
+    fn from(how: Option<String>) -> Self {
+        Self(Arc::new(std::sync::Mutex::new(how)))
+    }
+}
+
+impl ThinkingDisplay {
+    /// As it is now; nothing said leaves it to the provider.
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Shows them so from the next request on.
+    pub fn set(&self, how: Option<String>) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = how;
+    }
+}
+
 /// The smallest budget for thinking that a provider takes.
 const LEAST_THOUGHT: u32 = 1024;
 

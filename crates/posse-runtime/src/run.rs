@@ -8,6 +8,7 @@ mod calls;
 mod commands;
 mod compact;
 mod deadline;
+mod dials;
 mod display;
 mod driver;
 mod errands;
@@ -38,7 +39,8 @@ use crate::tool::skills::Commands;
 use crate::tool::{Permit, Task, ToolCx};
 use crate::world::World;
 
-pub use compact::Compaction;
+pub use compact::{Compaction, compacts_above};
+pub use dials::Dials;
 pub use errands::{Errand, Errands};
 pub use pool::{Deferral, MoreTools, ToolPool};
 
@@ -225,6 +227,8 @@ pub struct Run {
     answered: ToolUses,
     /// Who understands what people type after a slash.
     commands: Option<Arc<dyn Commands>>,
+    /// What others turn while a turn is under way.
+    dials: Dials,
 }
 
 impl Run {
@@ -260,7 +264,23 @@ impl Run {
             patience: None,
             answered: ToolUses::default(),
             commands: None,
+            dials: Dials::default(),
         }
+    }
+
+    /// What can be turned while a turn is under way.
+    pub fn dials(&self) -> Dials {
+        self.dials.clone()
+    }
+
+    /// What is told of itself and its tools: how much of the window that takes.
+    pub fn told(&self) -> (Arc<[SystemPart]>, ToolPool, Option<Arc<str>>) {
+        (Arc::clone(&self.setup.system), self.setup.tools.clone(), self.setup.opening.clone())
+    }
+
+    /// How hard it tries.
+    pub fn effort(&self) -> Option<Effort> {
+        self.setup.effort
     }
 
     /// Lets somebody understand what people type after a slash.
@@ -292,11 +312,6 @@ impl Run {
     pub fn name_next_prompt(&mut self, id: &str) {
         self.transcript.name_next(id);
         self.cx.files.checkpoints().begin(id);
-    }
-
-    /// How hard and how long the model thinks from now on.
-    pub fn set_thinking(&mut self, thinking: Thinking) {
-        self.setup.thinking = thinking;
     }
 
     /// Where those who watch the run hear of things.

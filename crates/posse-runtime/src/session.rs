@@ -149,6 +149,23 @@ impl Transcript {
     }
 }
 
+/// Writes one line that is no part of the conversation, such as a title, beside whoever else writes: in one piece, at
+/// the end.
+pub fn append_aside(
+    path: &Path,
+    entry: &Value,
+    mirror: Option<&UnboundedSender<Mirrored>>,
+) -> Result<(), SessionError> {
+    let failed = |source| SessionError::Io { path: path.to_owned(), source };
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed)?;
+    file.write_all(format!("{entry}\n").as_bytes()).map_err(failed)?;
+    if let Some(mirror) = mirror {
+        // A copy that nobody keeps is none.
+        let _ = mirror.send(Mirrored { file: path.to_owned(), entries: vec![entry.clone()] });
+    }
+    Ok(())
+}
+
 /// A crash may have left half a line: what is appended must not become its end.
 fn end_torn_line(file: &mut File) -> std::io::Result<()> {
     use std::io::{Read, Seek, SeekFrom};

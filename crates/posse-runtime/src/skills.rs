@@ -114,13 +114,13 @@ fn share(set: Option<u64>, fraction: Option<f64>, window: u64) -> usize {
 /// All skills of a session.
 #[derive(Debug)]
 pub struct Shelf {
-    places: Places,
     circumstances: Circumstances,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
+    places: Places,
     registry: Arc<SkillRegistry>,
     seal: find::Seal,
 }
@@ -130,7 +130,7 @@ impl Shelf {
     pub fn open(places: Places, circumstances: Circumstances) -> Arc<Self> {
         let seal = places.seal();
         let registry = Arc::new(places.read());
-        Arc::new(Self { places, circumstances, state: Mutex::new(State { registry, seal }) })
+        Arc::new(Self { circumstances, state: Mutex::new(State { places, registry, seal }) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -168,11 +168,19 @@ impl Shelf {
 
     /// Looks again; reads only if something has changed.
     pub fn look(&self) -> Arc<SkillRegistry> {
-        let seal = self.places.seal();
-        if self.lock().seal != seal {
-            let registry = Arc::new(self.places.read());
-            *self.lock() = State { registry, seal };
+        let mut state = self.lock();
+        let seal = state.places.seal();
+        if state.seal != seal {
+            state.registry = Arc::new(state.places.read());
+            state.seal = seal;
         }
+        Arc::clone(&state.registry)
+    }
+
+    /// Looks elsewhere from now on.
+    pub fn look_at(&self, places: Places) -> Arc<SkillRegistry> {
+        let (seal, registry) = (places.seal(), Arc::new(places.read()));
+        *self.lock() = State { places, registry, seal };
         self.registry()
     }
 
@@ -259,7 +267,9 @@ impl Shelf {
     /// A skill with everything in its text, for whoever uses it with these arguments.
     pub async fn use_skill(&self, skill: &SkillDefinition, arguments: &str, cx: &ToolCx) -> Loaded {
         let rules = self.grants(skill);
-        let text = expand::Expansion { shelf: self, skill, rules: &rules, cx }.text(arguments).await;
+        let plugin = skill.source.plugin.as_deref().unwrap_or_default();
+        let own = self.lock().places.variables(plugin).to_vec();
+        let text = expand::Expansion { shelf: self, skill, rules: &rules, own, cx }.text(arguments).await;
         let model = skill.model.name();
         let wire = self.circumstances.names.as_ref().zip(model).map(|(names, model)| names.wire_id(model));
         let fork = skill.forks.then(|| Fork {
@@ -277,12 +287,13 @@ impl Shelf {
         if groups.is_empty() {
             return None;
         }
-        let plugin = skill.source.plugin.as_deref().and_then(|plugin| self.places.plugin(plugin));
+        let plugin =
+            skill.source.plugin.as_deref().and_then(|plugin| self.lock().places.plugin(plugin).cloned());
         let source = HookSource {
             label: format!("{} {}", skill.kind.word(), skill.name).into(),
-            plugin: plugin.map(|plugin| plugin.environment.clone()),
+            plugin: plugin.as_ref().map(|plugin| plugin.environment.clone()),
             is_managed: skill.source.origin == Origin::Managed
-                || plugin.is_some_and(|plugin| plugin.is_managed),
+                || plugin.as_ref().is_some_and(|plugin| plugin.is_managed),
         };
         for handler in groups.iter_mut().flat_map(|group| &mut group.handlers) {
             if let HookKind::Command { command, .. } = &mut handler.kind {

@@ -531,6 +531,7 @@ impl SourceArgs {
             safe_mode,
             // These commands answer and end: they show what a headless run would load.
             headless: true,
+            ..CatalogOptions::default()
         }
     }
 }

@@ -77,6 +77,7 @@ fn load_failure(error: &LoadError) -> Failure {
             diagnostics: diagnostics.clone(),
             ..failure.hint("mend the file: a rule that cannot be read must not be taken for no rule")
         },
+        LoadError::Parent(_) => failure.usage(),
         LoadError::Forbidden { .. } => failure.hint("ask whoever administers this machine").usage(),
     }
 }

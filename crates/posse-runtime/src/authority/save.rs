@@ -8,9 +8,31 @@ use serde_json::{Map, Value, json};
 
 /// Writes a change; the text says why it could not be.
 pub(super) fn save(file: &Path, update: &Update) -> Result<(), String> {
-    let mut root = read(file)?;
+    let mut root = read(file).map_err(|why| format!("{why}; the change holds for this session"))?;
     change(&mut root, update);
     write(file, &Value::Object(root)).map_err(|error| format!("{} was not changed: {error}", file.display()))
+}
+
+/// Merges keys into a settings file: nothing (`null`) takes one out. What else the file holds stays.
+pub(super) fn merge(file: &Path, patch: &Map<String, Value>) -> Result<(), String> {
+    let mut root = read(file)?;
+    overlay(&mut root, patch);
+    write(file, &Value::Object(root)).map_err(|error| format!("{} was not changed: {error}", file.display()))
+}
+
+/// Key by key, objects inside of objects likewise.
+fn overlay(root: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (key, value) in patch {
+        match (root.get_mut(key), value) {
+            (_, Value::Null) => {
+                root.shift_remove(key);
+            }
+            (Some(Value::Object(inner)), Value::Object(patch)) => overlay(inner, patch),
+            (_, value) => {
+                root.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 fn read(file: &Path) -> Result<Map<String, Value>, String> {
@@ -25,10 +47,7 @@ fn read(file: &Path) -> Result<Map<String, Value>, String> {
     // A file with comments or mistakes is a person's work; rewriting it would lose them.
     match serde_json::from_str(&text) {
         Ok(Value::Object(root)) => Ok(root),
-        Ok(_) | Err(_) => Err(format!(
-            "{} is not plain JSON and was left as it is; the change holds for this session",
-            file.display()
-        )),
+        Ok(_) | Err(_) => Err(format!("{} is not plain JSON and was left as it is", file.display())),
     }
 }
 

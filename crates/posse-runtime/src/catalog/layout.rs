@@ -25,6 +25,8 @@ pub struct AgentFolder {
 pub struct Layout {
     /// The working directory.
     pub cwd: PathBuf,
+    /// Where the project's configuration lies: the working directory, unless somebody named another folder.
+    pub project: PathBuf,
     /// The top of the repository, where there is one.
     pub repository: Option<PathBuf>,
     /// The user's folder: `~/.claude`, or `CLAUDE_CONFIG_DIR`.
@@ -42,10 +44,11 @@ impl Layout {
     /// Finds out where things lie. Looks for `.git`, reads nothing else.
     pub fn find(world: &World, options: &CatalogOptions) -> Self {
         let cwd = world.cwd.clone();
-        let repository = cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+        let repository = repository_of(&cwd);
+        let project = options.project_root.as_ref().map_or_else(|| cwd.clone(), |root| cwd.join(root));
         let user = user_folder(&world.env);
         let managed = managed_folder(&world.env);
-        let mut layout = Self { cwd, repository, user, managed, agent_folders: Vec::new() };
+        let mut layout = Self { cwd, project, repository, user, managed, agent_folders: Vec::new() };
         layout.agent_folders = layout.folders(world, options);
         layout
     }
@@ -80,15 +83,30 @@ impl Layout {
         let owner = |folder: &AgentFolder| folder.path.ancestors().nth(2).map(Path::to_owned);
         let is_added = |folder: &&AgentFolder| matches!(folder.standing, Standing::AddedDir(_));
         let added = self.agent_folders.iter().filter(is_added).filter_map(owner);
-        let own = self.repository.clone().into_iter().chain([self.cwd.clone()]).chain(owner(folder));
+        let own =
+            self.repository.clone().into_iter().chain([self.cwd.clone(), self.project_top().to_owned()]);
+        let own = own.chain(owner(folder));
         Some(Fence::around("the project", own.chain(added)))
     }
 
-    /// From the working directory up to the repository's top; without a repository, up to the root.
+    /// The top of the repository that the project's configuration lies in; without one, the folder itself.
+    pub fn project_top(&self) -> &Path {
+        self.project_repository().unwrap_or(&self.project)
+    }
+
+    /// The repository that the project's configuration lies in.
+    pub fn project_repository(&self) -> Option<&Path> {
+        match &self.repository {
+            Some(top) if self.project == self.cwd => Some(top),
+            Some(_) | None => self.project.ancestors().find(|folder| folder.join(".git").exists()),
+        }
+    }
+
+    /// From the project's folder up to the repository's top; without a repository, up to the root.
     fn project_folders(&self) -> Vec<PathBuf> {
-        let top = self.repository.as_deref();
+        let top = self.project_repository();
         let mut folders = Vec::new();
-        for folder in self.cwd.ancestors() {
+        for folder in self.project.ancestors() {
             folders.push(folder.join(".claude/agents"));
             if Some(folder) == top {
                 break;
@@ -103,6 +121,10 @@ impl Layout {
         }
         folders
     }
+}
+
+fn repository_of(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
 fn user_folder(env: &Env) -> Option<PathBuf> {

@@ -54,9 +54,9 @@ pub(super) fn load(
             }
         }
     }
-    if let Some(given) = &options.settings {
-        let (file, text) =
-            read::inline_or_file(given, "<--settings>", &world.cwd).map_err(LoadError::Settings)?;
+    let flags = [(&options.settings, "<--settings>"), (&options.overlay, "<the program at the other end>")];
+    for (given, name) in flags.into_iter().filter_map(|(given, name)| Some((given.as_deref()?, name))) {
+        let (file, text) = read::inline_or_file(given, name, &world.cwd).map_err(LoadError::Settings)?;
         let (settings, diagnostics) = SettingsFile::read(Layer::Flag, file, &text);
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(LoadError::Settings(diagnostics));
@@ -64,10 +64,51 @@ pub(super) fn load(
         findings.diagnostics.extend(diagnostics);
         files.push(settings);
     }
+    if let Some(given) = &options.parent {
+        files.extend(of_parent(given, &files, findings)?);
+    }
     let (mut settings, diagnostics) = settings::merge(&files, trust.of_folder());
     findings.diagnostics.extend(diagnostics);
     unreadable.append(&mut settings.unsound);
     Ok(Loaded { files, settings, unreadable })
+}
+
+/// What the program that started this lays down, as far as it only takes away. Where there is an administrator, only if
+/// the administrator wants it (`parentSettingsBehavior`).
+fn of_parent(
+    given: &str,
+    files: &[SettingsFile],
+    findings: &mut Findings,
+) -> Result<Option<SettingsFile>, LoadError> {
+    let bad = |why: &dyn std::fmt::Display| LoadError::Parent(why.to_string());
+    let given: serde_json::Value = serde_json::from_str(given).map_err(|error| bad(&error))?;
+    let given = given.as_object().ok_or_else(|| bad(&"it is not an object"))?;
+    let of_administrator = || files.iter().filter(|file| file.layer == Layer::Managed);
+    let merges = |file: &SettingsFile| {
+        let says = file.root.as_ref().and_then(|root| root.get("parentSettingsBehavior")?.as_text());
+        says == Some("merge")
+    };
+    let file: Arc<Path> = Path::new("<--managed-settings>").into();
+    let note = |text: String| Diagnostic::of_file(Rule::InvalidSetting, &file, None, text);
+    if of_administrator().next().is_some() && !of_administrator().any(merges) {
+        let text = "not used: the administrator's own settings say nothing of `parentSettingsBehavior`";
+        findings.diagnostics.push(note(text.to_owned()));
+        return Ok(None);
+    }
+    let (mut kept, dropped) = settings::restrictive(given);
+    for key in dropped {
+        findings.diagnostics.push(note(format!("`{key}` is not used: it does not only take away")));
+    }
+    for list in ["allowedMcpServers", "availableModels", "strictKnownMarketplaces"] {
+        // The administrator's own list is not added to.
+        if of_administrator().any(|file| file.root.as_ref().is_some_and(|root| root.get(list).is_some())) {
+            kept.remove(list);
+        }
+    }
+    let text = serde_json::Value::Object(kept).to_string();
+    let (settings, diagnostics) = SettingsFile::read(Layer::Managed, Arc::clone(&file), &text);
+    findings.diagnostics.extend(diagnostics);
+    Ok(Some(settings))
 }
 
 /// A file that could not be understood, and belongs to the administrator or speaks of a deny.
@@ -88,10 +129,10 @@ pub(super) fn places(
         places.push((Layer::User, user.join("settings.json")));
     }
     if options.sources.project {
-        places.push((Layer::Project, layout.cwd.join(".claude/settings.json")));
+        places.push((Layer::Project, layout.project.join(".claude/settings.json")));
     }
     if options.sources.local {
-        let top = layout.repository.as_deref().unwrap_or(&layout.cwd);
+        let top = layout.project_top();
         places.push((Layer::Local, top.join(".claude/settings.local.json")));
     }
     places.push((Layer::Managed, layout.managed.join("managed-settings.json")));

@@ -49,7 +49,7 @@ async fn post(job: &Job) -> Result<String, String> {
     let Work::Configured(HookKind::Http { url, headers, allowed_env }) = &job.entry().work else {
         return Err("not an http hook".to_owned());
     };
-    let policy = &job.hooks.policy;
+    let policy = job.hooks.policy();
     let address =
         Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let address = address.ok_or("its `url` is no web address")?;

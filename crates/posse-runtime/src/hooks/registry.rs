@@ -84,6 +84,8 @@ pub(super) struct Roster {
 pub(super) struct Entry {
     event: HookEvent,
     matcher: Matcher,
+    /// The same as it was written.
+    written: Box<str>,
     watches: Vec<String>,
     pub(super) work: Work,
     pub(super) label: String,
@@ -147,6 +149,7 @@ impl Roster {
         self.push(Entry {
             event,
             matcher: ready,
+            written: matcher.unwrap_or_default(),
             watches: Vec::new(),
             label: format!("callback {id}"),
             work: Work::Callback { id, blocks_on_failure },
@@ -160,6 +163,14 @@ impl Roster {
     fn push(&mut self, entry: Entry) {
         self.present |= bit(entry.event);
         self.entries.push(entry);
+    }
+
+    /// The callbacks: event, matcher, id.
+    pub(super) fn callbacks(&self) -> impl Iterator<Item = (HookEvent, String, String)> {
+        self.entries.iter().filter_map(|entry| match &entry.work {
+            Work::Callback { id, .. } => Some((entry.event, entry.written.to_string(), id.to_string())),
+            Work::Configured(_) => None,
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -197,6 +208,7 @@ impl Entry {
         Self {
             event,
             matcher,
+            written: written.unwrap_or_default().into(),
             watches,
             label: kind.label(),
             work: Work::Configured(kind),

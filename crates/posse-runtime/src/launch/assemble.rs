@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::ground::Ground;
 use super::launched::{AgentFact, CommandFact, Facts, Launched};
+use super::live::{Beginning, Live};
 use super::provider::key_source;
 use super::{LaunchError, LaunchRequest, StructuredOutput, powers, start};
 use crate::authority::Guard;
@@ -37,6 +38,18 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
     let tools = ground.tools(&crew, window);
     let judge = Arc::new(ground.side("haiku"));
     let cx = ground.tool_context();
+    let live = Live::new(Beginning {
+        world: &ground.world,
+        request: &ground.request,
+        catalog: &ground.catalog,
+        authority: &ground.authority,
+        hooks: &session_hooks,
+        shelf: &ground.shelf,
+        agent: agent.as_ref(),
+        env_file: cx.env_file.clone(),
+        session: &ground.session.id,
+        transcript: &ground.session.file,
+    });
     let hooks = ground.run_hooks(session_hooks, &judge, &sender);
     let lodged = start::lodge(&mut ground, &crew, &hooks).await?;
     let Ground {
@@ -61,7 +74,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         model_id: model_id.clone(),
         fallback: request.fallback_model.as_deref().map(|name| catalog.policy.model_names.wire_id(name)),
         system: system(&request, agent.as_ref(), memory.as_ref(), &gathered),
-        opening: prompt::opening(&gathered.instructions, gathered.git.as_deref()).map(Into::into),
+        opening: opening(&request, &gathered),
         greeting: Vec::new(),
         tools: tools.clone(),
         guard,
@@ -109,11 +122,15 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         model_name,
         judge,
         crew,
+        live,
+        switched: Arc::default(),
+        instructions: gathered.instructions.as_slice().into(),
+        display: request.thinking_display.clone(),
         watching: JoinSet::new(),
         _confinement: confinement,
     };
     launched.learn(&shelf, &belt, agent.as_ref()).await;
-    launched.watch(&request, &catalog.layout, authority);
+    launched.watch();
     launched.begin(&request, &gathered.instructions).await;
     Ok(launched)
 }
@@ -175,7 +192,7 @@ fn agent_fact(agent: &AgentDefinition) -> AgentFact {
     }
 }
 
-fn command_list(skills: &posse_core::skill::SkillRegistry) -> Vec<CommandFact> {
+pub(super) fn command_list(skills: &posse_core::skill::SkillRegistry) -> Vec<CommandFact> {
     let names = skills.slash_commands();
     let one = |name: &String| {
         let skill = skills.get(name);
@@ -218,10 +235,21 @@ fn system(
     );
     add(request.append_system_prompt.clone().unwrap_or_default(), false);
     // Whoever replaces the whole prompt wants exactly that.
-    if request.system_prompt.is_none() {
+    if request.system_prompt.is_none() && !request.static_prompt {
         add(prompt::environment(&context.environment), true);
     }
     parts.into()
+}
+
+/// What goes before the first prompt; with a system prompt that is the same everywhere, also where the agent works.
+fn opening(request: &LaunchRequest, context: &context::Context) -> Option<Arc<str>> {
+    let opening = prompt::opening(&context.instructions, context.git.as_deref());
+    if !request.static_prompt || request.system_prompt.is_some() {
+        return opening.map(Into::into);
+    }
+    let place =
+        format!("<system-reminder>\n{}\n</system-reminder>", prompt::environment(&context.environment));
+    Some([Some(place), opening].into_iter().flatten().collect::<Vec<_>>().join("\n").into())
 }
 
 fn max_tokens(env: &Env) -> u32 {

@@ -207,6 +207,7 @@ impl Ground {
             env_file: Some(spool.join("hook-env.sh")),
             entrypoint: self.request.entrypoint.as_str().into(),
             services: Arc::new(services),
+            project_dir: self.catalog.layout.project.clone(),
             ..HookCx::new(Arc::clone(&self.world), common, spool.clone())
         };
         RunHooks::new(hooks, cx, self.mode.clone(), None)

@@ -5,19 +5,23 @@
 //! talked to.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use posse_core::model::Names;
 use posse_core::permission::{Behavior, Mode, Update};
+use posse_core::prompt::Instructions;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Launched;
 use super::crew::Crew;
+use super::live::Live;
+use super::models::{Switchboard, Switched};
+use super::{Launched, side};
 use crate::ask::SharedMode;
-use crate::authority::{Applied, Authority};
+use crate::authority::{Applied, Authority, RunHooks};
 use crate::hooks::{Callbacks, HookCallback, Hooks, Mailbox};
 use crate::mcp::{HostServers, Servers};
-use crate::run::{Event, ToolPool};
+use crate::model::{SystemPart, ThinkingDisplay};
+use crate::run::{Dials, Event, ToolPool};
 use crate::tool::{Checkpoints, RewindError, Rewound, Task, TaskKind, Tasks, ToolCx};
 
 /// What a host answers for.
@@ -48,15 +52,27 @@ pub struct Reins {
     pub tasks: Tasks,
     /// The servers of tools, if there are any.
     pub servers: Option<Servers>,
-    authority: Arc<Authority>,
-    crew: Arc<Crew>,
-    hooks: Hooks,
+    pub(super) authority: Arc<Authority>,
+    pub(super) crew: Arc<Crew>,
+    pub(super) hooks: Hooks,
     names: Names,
     files: Checkpoints,
     events: UnboundedSender<Event>,
     mail: Mailbox,
     pool: ToolPool,
-    cx: ToolCx,
+    /// What counts from the next request on.
+    pub dials: Dials,
+    /// How thoughts are shown.
+    pub display: ThinkingDisplay,
+    pub(super) board: Switchboard,
+    pub(super) switched: Arc<Mutex<Option<Switched>>>,
+    pub(super) live: Arc<Live>,
+    /// What tools are given, with nobody to ask.
+    pub(super) cx: ToolCx,
+    pub(super) told: (Arc<[SystemPart]>, ToolPool, Option<Arc<str>>),
+    pub(super) instructions: Arc<[Instructions]>,
+    pub(super) judge: Arc<side::Side>,
+    pub(super) run_hooks: RunHooks,
 }
 
 impl Launched {
@@ -74,7 +90,16 @@ impl Launched {
             events: self.run.observers(),
             mail: self.hooks.mail().clone(),
             pool: self.run.tools(),
-            cx: self.cx.clone(),
+            dials: self.run.dials(),
+            display: self.display.clone(),
+            board: self.switchboard(),
+            switched: Arc::clone(&self.switched),
+            live: Arc::clone(&self.live),
+            cx: self.run.unattended_context(),
+            told: self.run.told(),
+            instructions: Arc::clone(&self.instructions),
+            judge: Arc::clone(&self.judge),
+            run_hooks: self.hooks.clone(),
         }
     }
 }
@@ -139,6 +164,11 @@ impl Reins {
     /// Replaces the host's hooks; says whether they will be called.
     pub fn set_callbacks(&self, callbacks: Vec<HookCallback>) -> bool {
         self.hooks.set_callbacks(callbacks)
+    }
+
+    /// Lets tools be called by other names, too: a single step, for every agent of the session.
+    pub fn set_aliases(&self, aliases: impl IntoIterator<Item = (Box<str>, Box<str>)>) {
+        self.cx.terms.set_aliases(aliases);
     }
 
     /// What a model is called on the wire.

@@ -1,7 +1,7 @@
 //! A session that is under way: it is talked to, told of what happens elsewhere, and ended.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::event::Outcome;
@@ -15,11 +15,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::crew::Crew;
+use super::live::Live;
+use super::models::Switched;
 use super::{LaunchRequest, SessionChoice, powers, side};
 use crate::ask::SharedMode;
 use crate::authority::RunHooks;
 use crate::context;
 use crate::mcp::Servers;
+use crate::model::ThinkingDisplay;
 use crate::run::{Ended, Event, Run};
 use crate::session::SessionError;
 use crate::tool::{TaskKind, Tasks, ToolCx};
@@ -45,6 +48,14 @@ pub struct Launched {
     pub(super) judge: Arc<side::Side>,
     /// Everybody but the main agent.
     pub(super) crew: Arc<Crew>,
+    /// What may change while it runs.
+    pub(super) live: Arc<Live>,
+    /// A model that was chosen while a turn was under way.
+    pub(super) switched: Arc<Mutex<Option<Switched>>>,
+    /// The files of standing instructions.
+    pub(super) instructions: Arc<[prompt::Instructions]>,
+    /// How thoughts are shown.
+    pub(super) display: ThinkingDisplay,
     /// Servers of tools.
     pub servers: Servers,
     /// Whoever looks for changes on disk; ends with this.
@@ -116,6 +127,7 @@ impl Launched {
         }
         self.cx.tasks.shutdown().await;
         self.crew.leave_word(&self.cx.tasks.untold(TaskKind::Agent));
+        self.live.repeat_title();
         let left = self.crew.leave_main().await;
         self.hooks.hooks().shutdown().await;
         self.crew.disband();
@@ -123,6 +135,11 @@ impl Launched {
         // Agents that were stopped just now are paid for like all others.
         self.run.pay();
         left
+    }
+
+    /// Where agents and settings come from now, with what was added while it ran.
+    pub fn sources(&self) -> crate::catalog::CatalogOptions {
+        self.live.options()
     }
 
     /// The agents that can be started, in order: what each is called, and when to use it.

@@ -25,7 +25,13 @@ pub(super) fn rules(request: &LaunchRequest, catalog: &Catalog, world: &World) -
     let source = |by: &SetIn| {
         Arc::new(RuleSource {
             label: by.file.display().to_string().into(),
-            base: asked::folder_of(by, cwd),
+            base: match by.layer {
+                // What a project says of its files is meant for those that are worked on.
+                Layer::Project | Layer::Local if catalog.layout.project != *cwd => cwd.clone(),
+                Layer::Project | Layer::Local | Layer::User | Layer::Flag | Layer::Managed => {
+                    asked::folder_of(by, cwd)
+                }
+            },
             cwd: cwd.clone(),
             home: home.clone(),
         })
@@ -55,17 +61,16 @@ pub(super) fn rules(request: &LaunchRequest, catalog: &Catalog, world: &World) -
 
 /// The rules and folders of a session.
 pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &World) -> Arc<Authority> {
-    let cwd = &catalog.layout.cwd;
     let user = catalog.layout.user.as_ref().map(|user| user.join("settings.json"));
-    let top = catalog.layout.repository.as_deref().unwrap_or(cwd);
+    let layout = &catalog.layout;
     Authority::new(Beginning {
         rules: rules(request, catalog, world),
         roots: roots(request, catalog),
         home: world.env.home().map(Path::to_owned),
         places: SettingsPlaces {
             user,
-            project: cwd.join(".claude/settings.json"),
-            local: top.join(".claude/settings.local.json"),
+            project: layout.project.join(".claude/settings.json"),
+            local: layout.project_top().join(".claude/settings.local.json"),
         },
         managed_only: catalog.settings.managed_rules_only.is_some(),
         may_bypass: request.may_bypass && catalog.settings.bypass_disabled.is_none(),
@@ -80,7 +85,7 @@ fn roots(request: &LaunchRequest, catalog: &Catalog) -> Vec<PathBuf> {
     std::iter::once(cwd.clone()).chain(flags).chain(settings).collect()
 }
 
-fn expand(path: &str, cwd: &Path, catalog: &Catalog) -> PathBuf {
+pub(super) fn expand(path: &str, cwd: &Path, catalog: &Catalog) -> PathBuf {
     let home = catalog.layout.user.as_deref().and_then(Path::parent);
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -47,13 +47,20 @@ impl Side {
         prompt: String,
         server_tools: Vec<Value>,
     ) -> Result<Reply, String> {
-        let request = Request {
+        let request =
+            Request { server_tools: server_tools.into(), ..self.request(model, Message::user(prompt)) };
+        self.ask_whole(&*self.model, &request).await
+    }
+
+    /// A request with nothing but a message.
+    pub(super) fn request(&self, model: Box<str>, message: Message) -> Request {
+        Request {
             model,
             system: Arc::from([]),
             tools: Arc::from([]),
             tools_off: false,
-            server_tools: server_tools.into(),
-            messages: vec![Message::user(prompt)],
+            server_tools: Arc::from([]),
+            messages: vec![message],
             max_tokens: MAX_TOKENS,
             thinking: Thinking::Default,
             effort: None,
@@ -61,13 +68,16 @@ impl Side {
             raw_events: false,
             agent: None,
             agent_kind: None,
-        };
+        }
+    }
+
+    /// Makes a request and pays for the answer.
+    pub(super) async fn ask_whole(&self, model: &dyn Model, request: &Request) -> Result<Reply, String> {
         let (policy, stop) =
             (RetryPolicy { max_retries: 3, ..RetryPolicy::default() }, CancellationToken::new());
         let mut quietly = |_| {};
         let reply =
-            retry::call_with_retries(&*self.model, &request, &policy, None, &self.world, &mut quietly, &stop)
-                .await;
+            retry::call_with_retries(model, request, &policy, None, &self.world, &mut quietly, &stop).await;
         match reply {
             Ok(reply) => {
                 self.bill.add(&reply);

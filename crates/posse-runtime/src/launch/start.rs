@@ -76,6 +76,10 @@ pub(super) fn agent<'a>(
     notes: &mut Vec<String>,
 ) -> Option<&'a str> {
     if let Some(name) = &request.agent {
+        if request.lenient_agent && !matches!(catalog.registry.lookup(name), Lookup::Found(_)) {
+            notes.push(format!("there is no agent called `{name}`; running without"));
+            return None;
+        }
         return Some(name);
     }
     let set = catalog.settings.agent.as_ref()?;

@@ -13,16 +13,15 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use posse_core::event::{Delta, What};
 use posse_core::hooks::occasion::{ConfigSource, FileChange};
 use posse_core::hooks::{HookEvent, Merged, Occasion};
-use posse_core::permission::Rule;
 use posse_core::settings::Layer;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::{LaunchRequest, Launched, powers};
-use crate::authority::{Authority, Reloaded, RunHooks, Wish};
-use crate::catalog::{Catalog, Layout, settings_places};
+use super::Launched;
+use super::live::Live;
+use crate::authority::{RunHooks, Wish};
+use crate::catalog::settings_places;
 use crate::run::Event;
-use crate::world::World;
 
 /// How long after the last event of a burst the burst is over.
 const QUIET: Duration = Duration::from_millis(50);
@@ -34,7 +33,7 @@ type Stamp = Option<(SystemTime, u64)>;
 
 impl Launched {
     /// Watches for as long as the session lives.
-    pub(super) fn watch(&mut self, request: &LaunchRequest, layout: &Layout, authority: Arc<Authority>) {
+    pub(super) fn watch(&mut self) {
         let (sender, changes) = unbounded_channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             // Looking at a file is an event, too.
@@ -53,10 +52,7 @@ impl Launched {
         self.hooks.watched_by(wisher);
         let mut watch = Watch {
             hooks: self.hooks.clone(),
-            world: Arc::clone(&self.cx.world),
-            request: request.clone(),
-            layout: layout.clone(),
-            authority,
+            live: Arc::clone(&self.live),
             events: self.run.observers(),
             watcher,
             covered: BTreeSet::new(),
@@ -64,7 +60,6 @@ impl Launched {
             asked_for: Vec::new(),
             files: BTreeMap::new(),
             settings: BTreeMap::new(),
-            held: BTreeSet::new(),
         };
         watch.settings = watch.read_settings();
         watch.choose_files();
@@ -78,10 +73,7 @@ impl Launched {
 /// Somebody who looks at files again when something has happened.
 struct Watch {
     hooks: RunHooks,
-    world: Arc<World>,
-    request: LaunchRequest,
-    layout: Layout,
-    authority: Arc<Authority>,
+    live: Arc<Live>,
     events: UnboundedSender<Event>,
     watcher: RecommendedWatcher,
     /// Folders that are watched.
@@ -92,8 +84,6 @@ struct Watch {
     asked_for: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Stamp>,
     settings: BTreeMap<PathBuf, (Layer, Option<Vec<u8>>)>,
-    /// Settings files whose new rules a hook will not have.
-    held: BTreeSet<PathBuf>,
 }
 
 impl Watch {
@@ -139,13 +129,13 @@ impl Watch {
     }
 
     fn read_settings(&self) -> BTreeMap<PathBuf, (Layer, Option<Vec<u8>>)> {
-        let places = settings_places(&self.layout, &self.request.catalog);
+        let places = settings_places(&self.live.catalog().layout, &self.live.options());
         places.into_iter().map(|(layer, path)| (path.clone(), (layer, std::fs::read(&path).ok()))).collect()
     }
 
     /// Sees to it that changes of everything of interest are noticed: its folder, or the nearest one that is there.
     fn cover(&mut self) {
-        let drop_ins = self.layout.managed.join("managed-settings.d/any");
+        let drop_ins = self.live.catalog().layout.managed.join("managed-settings.d/any");
         let paths = self.settings.keys().chain(self.files.keys()).chain(&self.asked_for).chain([&drop_ins]);
         let folder =
             |path: &Path| path.ancestors().skip(1).take(3).find(|above| above.is_dir()).map(Path::to_owned);
@@ -212,10 +202,10 @@ impl Watch {
             match self.objection(&path, layer).await {
                 Some(why) => {
                     self.note(format!("the new {} does not count: {why}", path.display()));
-                    self.held.insert(path);
+                    self.live.hold(path);
                 }
                 None => {
-                    self.held.remove(&path);
+                    self.live.let_go(&path);
                     counts = true;
                 }
             }
@@ -242,32 +232,14 @@ impl Watch {
         merged.is_blocked().then(|| merged.objection().unwrap_or_else(|| "a hook refused it".into()))
     }
 
-    /// The rules of the settings as they are now. Of a file that cannot be understood the old ones stay: half of a
-    /// file must not be taken for the absence of its limits.
     fn reload(&mut self) {
-        let loaded = Catalog::load(&self.world, &self.request.catalog);
-        let catalog = match loaded.and_then(|catalog| catalog.check().map(|()| catalog)) {
-            Ok(catalog) => catalog,
-            Err(error) => {
-                return self
-                    .note(format!("the settings have changed, but {error}; the rules from before stay"));
+        match self.live.reload_rules() {
+            Err(why) => self.note(why),
+            Ok(notes) => {
+                notes.into_iter().for_each(|note| self.note(note));
+                self.note("the settings have changed; their rules count from now on".into());
             }
-        };
-        let mut keeps: BTreeSet<String> = self.held.iter().map(|path| path.display().to_string()).collect();
-        for file in catalog.settings_files.iter().filter(|file| file.root.is_none()) {
-            self.note(format!("{} cannot be understood; its rules from before stay", file.file.display()));
-            keeps.insert(file.file.display().to_string());
         }
-        let is_kept = |rule: &Rule| keeps.contains(&*rule.source.label);
-        let mut rules = powers::rules(&self.request, &catalog, &self.world);
-        rules.retain(|rule| !is_kept(rule));
-        rules.extend(self.authority.rules().rules().iter().filter(|rule| is_kept(rule)).cloned());
-        self.authority.reload(Reloaded {
-            rules,
-            managed_only: catalog.settings.managed_rules_only.is_some(),
-            bypass_disabled: catalog.settings.bypass_disabled.is_some(),
-        });
-        self.note("the settings have changed; their rules count from now on".into());
     }
 
     fn tell(&self, merged: &Merged) {

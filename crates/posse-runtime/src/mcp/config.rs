@@ -94,7 +94,7 @@ pub fn read(world: &World, catalog: &Catalog, options: &McpOptions) -> Result<Fo
             reading.values(file, own.servers.as_ref(), &McpSource::Local);
         }
         if options.sources.project {
-            reading.project(&catalog.layout.cwd, catalog.layout.repository.as_deref());
+            reading.project(&catalog.layout.project, catalog.layout.project_repository());
         }
         for plugin in &catalog.plugins {
             reading.plugin(plugin, catalog);

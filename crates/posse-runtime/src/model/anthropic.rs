@@ -19,7 +19,7 @@ use url::Url;
 
 use super::http::{self, Events, Http};
 use super::secret::{Secret, scrub};
-use super::{Model, Request};
+use super::{Model, Request, ThinkingDisplay};
 use crate::world::World;
 
 pub use credential::{Credential, KeyHelper};
@@ -45,7 +45,7 @@ pub struct Anthropic {
     /// Tokens the model is told to make do with for a whole task (`--task-budget`).
     pub task_budget: Option<u64>,
     /// How thoughts are shown: `summarized` or `omitted` (`--thinking-display`).
-    pub thinking_display: Option<String>,
+    pub thinking_display: ThinkingDisplay,
     http: Http,
 }
 
@@ -66,7 +66,7 @@ impl Anthropic {
             stall: Duration::from_millis(env.number("CLAUDE_STREAM_IDLE_TIMEOUT_MS").unwrap_or(90_000)),
             user_agent: concat!("posse/", env!("CARGO_PKG_VERSION")).to_owned(),
             task_budget: None,
-            thinking_display: None,
+            thinking_display: ThinkingDisplay::default(),
             http: Http::new(world),
         }
     }
@@ -120,7 +120,7 @@ impl Anthropic {
             let text = "there is no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN";
             return Err(Failure::new(FailureKind::Auth, text));
         }
-        let body = wire::body(request, self.task_budget, self.thinking_display.as_deref()).to_string();
+        let body = wire::body(request, self.task_budget, self.thinking_display.get().as_deref()).to_string();
         let mut fresh = false;
         loop {
             let key = self.credential.key().await?;

@@ -28,10 +28,15 @@ pub enum Compaction {
     Failed,
 }
 
+/// How many tokens of a window may be full before a conversation is summarised by itself.
+pub fn compacts_above(window: u64) -> u64 {
+    window / 100 * (100 - KEEP_FREE)
+}
+
 impl Run {
     /// Whether the next request may not fit.
     pub(super) fn is_nearly_full(&self) -> bool {
-        self.turn.history().len() > 2 && self.context_tokens > self.setup.window / 100 * (100 - KEEP_FREE)
+        self.turn.history().len() > 2 && self.context_tokens > compacts_above(self.setup.window)
     }
 
     /// `/compact`: summarises now, with what the user adds.

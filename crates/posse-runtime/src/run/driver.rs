@@ -192,8 +192,8 @@ impl Run {
                     flight.give_up();
                     self.events.delta(Delta::Discarded);
                 }
-                Effect::Authorize(call) => self.authorize(call, flight, stop),
-                Effect::RunTool(call) => self.run_tool(call, flight, stop),
+                Effect::Authorize(call) => self.authorize(self.cx.terms.named(call), flight, stop),
+                Effect::RunTool(call) => self.run_tool(self.cx.terms.named(call), flight, stop),
                 Effect::StopTool(id) => {
                     if let Some(stop) = flight.stops.remove(&id) {
                         stop.cancel();

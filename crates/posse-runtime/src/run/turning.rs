@@ -75,7 +75,10 @@ impl Run {
     /// What a prompt says of plan mode: that it is on, or that somebody has ended it since the last prompt.
     fn about_planning(&self) -> Option<String> {
         match (self.planning, self.is_planning()) {
-            (_, true) => Some(prompt::plan_mode(self.setup.tools.get("ExitPlanMode").is_some())),
+            (_, true) => {
+                let can_present = self.setup.tools.get("ExitPlanMode").is_some();
+                Some(prompt::plan_mode(can_present, self.dials.planning().as_deref()))
+            }
             (true, false) => Some(prompt::PLAN_MODE_OVER.to_owned()),
             (false, false) => None,
         }
@@ -145,6 +148,7 @@ impl Run {
         flight: &mut Flight,
         stop: &CancellationToken,
     ) -> Result<(), SessionError> {
+        self.take_dials();
         let mail = self.setup.guard.hooks.mail().take();
         self.aside(&mail.into_iter().map(|mail| mail.text).collect::<Vec<_>>())?;
         self.call_model(flight, stop)

@@ -21,6 +21,8 @@ pub(super) struct Expansion<'a> {
     pub(super) skill: &'a SkillDefinition,
     /// What it allows.
     pub(super) rules: &'a [Rule],
+    /// What its plugin lets it say for short.
+    pub(super) own: Vec<(String, String)>,
     pub(super) cx: &'a ToolCx,
 }
 
@@ -67,9 +69,7 @@ impl Expansion<'_> {
             ("CLAUDE_SESSION_ID", circumstances.session.to_string()),
             ("CLAUDE_PROJECT_DIR", circumstances.project.display().to_string()),
         ];
-        let plugin = self.skill.source.plugin.as_deref().unwrap_or_default();
-        let own = self.shelf.places.variables(plugin);
-        variables.extend(own.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        variables.extend(self.own.iter().map(|(name, value)| (name.as_str(), value.clone())));
         Values { arguments, names: &self.skill.arguments, variables }
     }
 

@@ -3,9 +3,11 @@
 //! Kept by the run's tools and read by whoever judges its calls and makes its requests. Knows nothing of who may ask
 //! for it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::definition::Effort;
+use posse_core::message::ToolCall;
 use posse_core::permission::Rule;
 
 use crate::hooks::SkillHooks;
@@ -27,6 +29,8 @@ pub struct TurnTerms {
     turn: Arc<Mutex<Terms>>,
     /// Rules that hold for the whole session: what needs nobody's leave because it gives none.
     standing: Arc<Mutex<Arc<[Rule]>>>,
+    /// What tools are called besides their names, for the whole session.
+    aliases: Arc<Mutex<HashMap<Box<str>, Box<str>>>>,
     /// Rules that hold for as long as the run: of the skill it was started to follow.
     own: Arc<[Rule]>,
     /// Rules for the agent that is about to be started.
@@ -45,6 +49,7 @@ impl TurnTerms {
     pub fn child(&self) -> Self {
         Self {
             standing: Arc::clone(&self.standing),
+            aliases: Arc::clone(&self.aliases),
             own: Arc::clone(&self.bequest),
             hooks: self.hooks.clone(),
             ..Self::default()
@@ -85,6 +90,19 @@ impl TurnTerms {
     /// Rules for the whole session, instead of those from before.
     pub fn stand(&self, rules: Vec<Rule>) {
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = rules.into();
+    }
+
+    /// Lets tools be called by other names, too, in the whole session.
+    pub fn set_aliases(&self, aliases: impl IntoIterator<Item = (Box<str>, Box<str>)>) {
+        *self.aliases.lock().unwrap_or_else(PoisonError::into_inner) = aliases.into_iter().collect();
+    }
+
+    /// A call by the name that its tool has. What the name stands for is not looked up again.
+    pub fn named(&self, mut call: ToolCall) -> ToolCall {
+        if let Some(name) = self.aliases.lock().unwrap_or_else(PoisonError::into_inner).get(&call.name) {
+            call.name.clone_from(name);
+        }
+        call
     }
 
     /// The rules of the turn and of the run.

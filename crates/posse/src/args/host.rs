@@ -74,14 +74,7 @@ impl HostArgs {
 
     /// What is accepted and changes nothing, for whoever gave it.
     pub fn without_effect(&self) -> Vec<String> {
-        let given = [
-            ("--managed-settings", self.managed_settings.is_some()),
-            ("--managed-settings-in-initialize", self.managed_settings_in_initialize),
-            ("--project-config-root", self.project_config_root.is_some()),
-            ("--debug-file", self.debug_file.is_some()),
-            ("--channels", self.channels.is_some()),
-            ("--sdk-url", self.sdk_url.is_some()),
-        ];
+        let given = [("--channels", self.channels.is_some()), ("--sdk-url", self.sdk_url.is_some())];
         let given = given.into_iter().filter(|(_, given)| *given);
         given.map(|(flag, _)| format!("{flag} has no effect in posse")).collect()
     }

@@ -5,14 +5,18 @@
 //! the envelope is `wire`'s, and what can be asked for `control`'s.
 
 mod asks;
+mod context;
 mod control;
 mod incoming;
 mod initialize;
+mod listings;
+mod naming;
 mod queue;
+mod reading;
 mod servers;
+mod settings;
 mod side;
 mod states;
-mod sums;
 mod wire;
 
 use std::io::BufReader;
@@ -22,7 +26,9 @@ use posse_core::event::{Fact, Outcome as TurnOutcome, What};
 use posse_core::hooks::occasion::EndReason;
 use posse_core::message::{Block, Message, Usage};
 use posse_runtime::ask::{Asks, Desk};
-use posse_runtime::launch::{Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news};
+use posse_runtime::launch::{
+    Facts, Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news,
+};
 use posse_runtime::run::{Ended, Event};
 use posse_runtime::session::Mirrored;
 use posse_runtime::tool::TaskKind;
@@ -32,15 +38,17 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use self::asks::Via;
+use self::context::Tally;
 use self::incoming::{Incoming, Priority, UserLine};
-use self::initialize::Declared;
-use self::side::{Ending, Parts, Side};
+use self::initialize::{Declared, Delivery, Greeting};
+use self::side::{Ending, Log, Parts, Side};
 use self::states::States;
 use self::wire::{Ends, Input, Wire};
 use super::answers::PromptTool;
 use super::run::{launch_failure, refused_session, request, runtime};
 use super::signals::{Signals, at_once};
 use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
+use crate::render::debug::Debug;
 use crate::render::stream::{Stream, TurnEnd, refused};
 use crate::report::{CommandResult, Error, Failure, Outcome};
 use crate::terminal::Terminal;
@@ -52,6 +60,10 @@ struct Options {
     replays: bool,
     /// What was given and has no effect.
     notes: Vec<String>,
+    /// What comes with the greeting.
+    delivery: Delivery,
+    /// Where everything that happens is written down.
+    log: Option<std::fs::File>,
 }
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
@@ -64,6 +76,11 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         hooks: args.include_hook_events,
         replays: args.host.replay_user_messages,
         notes: args.host.without_effect(),
+        delivery: Delivery {
+            plugins: args.host.await_initialize,
+            managed: args.host.managed_settings_in_initialize,
+        },
+        log: args.host.debug_file.as_deref().map(|file| log_file(file, world)).transpose()?,
     };
     let prompt_tool = args.authority.permission_prompt_tool.clone();
     let prompt_tool = prompt_tool.filter(|_| args.authority.permission_prompts == PermissionPrompts::Host);
@@ -71,7 +88,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     let sender = args.host.session_mirror.then_some(sender);
     let first = args.prompt.clone();
     let checkpoints = world.env.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING");
-    let request = LaunchRequest { checkpoints, mirror: sender, ..request(args, world)? };
+    let request = LaunchRequest { checkpoints, mirror: sender, lenient_agent: true, ..request(args, world)? };
     let world = Arc::new(world.clone());
     runtime()?.block_on(async {
         let input = BufReader::new(std::io::stdin());
@@ -156,7 +173,23 @@ impl Beginning {
         }
         let replays = options.replays;
         let via = via(&wire, prompt_tool.as_deref(), &launched);
-        let parts = Parts { wire, ends, signals, asks, states, lines, declared, replays, via, mirror };
+        let parts = Parts {
+            wire,
+            ends,
+            signals,
+            asks,
+            states,
+            lines,
+            declared,
+            replays,
+            via,
+            mirror,
+            first_thinking: request.thinking,
+            first_effort: launched.run.effort(),
+            token: world.env.get("ANTHROPIC_AUTH_TOKEN").is_some(),
+            tally: Tally::of(launched.run.history()),
+            log: options.log.map(|file| Log { debug: Debug::start(&world), file }),
+        };
         let side = Side::new(parts);
         let mut host = Host { world, request, launched, side, prompt_tool, held: Vec::new(), gave_up: false };
         host.greet(id.as_deref(), options.notes);
@@ -180,7 +213,8 @@ impl Beginning {
                 }
                 Some(Input::Bad(why)) => return Err(unreadable(&why).into()),
                 Some(Input::Line(Incoming::Request(request))) if request.subtype == "initialize" => {
-                    let mut declared = initialize::apply(&request.body, &mut self.request);
+                    let delivery = self.options.delivery;
+                    let mut declared = initialize::apply(&request.body, delivery, &mut self.request);
                     self.wire.know(std::mem::take(&mut declared.servers.greeted));
                     if declared.servers.elicits {
                         self.wire.elicits();
@@ -204,6 +238,12 @@ fn via(wire: &Wire, prompt_tool: Option<&str>, launched: &Launched) -> Via {
         None | Some("stdio") => Via::Host(wire.clone()),
         Some(tool) => Via::Tool(PromptTool::new(launched.servers.clone(), tool)),
     }
+}
+
+fn log_file(file: &std::path::Path, world: &World) -> Result<std::fs::File, Failure> {
+    let file = world.cwd.join(file);
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+    opened.map_err(|error| Failure::new(format!("--debug-file {}: {error}", file.display())))
 }
 
 fn unreadable(why: &str) -> Failure {
@@ -241,23 +281,46 @@ impl Host {
     fn greet(&mut self, id: Option<&str>, notes: Vec<String>) {
         let reins = self.launched.reins();
         servers::apply_rules(&reins, &self.side.declared.servers);
+        self.take_declared(&reins);
         self.side.states.name(&self.launched.facts.session);
         while let Ok(event) = self.launched.events.try_recv() {
             self.side.show(&event);
         }
         if let Some(id) = id {
-            let hooks = self.side.declared.has_hooks.then_some(true);
-            let mut reply =
-                initialize::reply(self.side.lines.facts(), &reins, self.side.states.word(), hooks);
-            if let Some(parked) = &self.side.declared.servers.parked {
+            let declared = &self.side.declared;
+            let greeting = Greeting {
+                state: self.side.states.word(),
+                hooks: declared.has_hooks.then_some(true),
+                plugins: initialize::are_loaded(declared.plugins.clone(), &self.launched.facts),
+                managed: declared.managed,
+                token: self.side.token,
+            };
+            let mut reply = initialize::reply(self.side.lines.facts(), &reins, greeting);
+            if let Some(parked) = &declared.servers.parked {
                 reply["sdk_mcp_manifests_parked"] = json!(parked);
             }
-            self.side.wire.answer(id, Some(reply));
+            self.side.wire.greet(id, reply);
         }
         let declared = std::mem::take(&mut self.side.declared.notes);
         let own = std::mem::take(&mut self.launched.notes);
         for note in notes.into_iter().chain(declared).chain(own) {
             self.side.wire.say(self.side.lines.note(&note));
+        }
+    }
+
+    /// What the host wants of a session that has just begun.
+    fn take_declared(&mut self, reins: &Reins) {
+        let Declared { aliases, planning, title, .. } = &self.side.declared;
+        reins.set_aliases(aliases.iter().cloned());
+        if let Some(how) = planning {
+            reins.dials.set_planning(how);
+        }
+        // A session that goes on has a title, or none for a reason.
+        let is_new = matches!(self.request.session, SessionChoice::New | SessionChoice::NewWith(_));
+        if let Some(title) = title.as_ref().filter(|_| is_new && !self.request.after_clear)
+            && let Err(error) = reins.rename(title)
+        {
+            self.launched.notes.push(error.to_string());
         }
     }
 
@@ -302,9 +365,8 @@ impl Host {
     /// Does what the host wanted of the run while it was busy.
     async fn fulfil(&mut self) {
         let wishes = std::mem::take(&mut self.side.wishes);
-        if let Some(thinking) = wishes.thinking {
-            self.launched.run.set_thinking(thinking);
-        }
+        self.launched.adopt_model();
+        self.retell_model();
         let Some(model) = wishes.model else { return };
         let name = model.unwrap_or_else(|| self.side.first_model.to_string());
         let notes = match self.launched.next_model(&name).await {
@@ -312,9 +374,17 @@ impl Host {
             Ok(next) => self.launched.switch_model(next).await,
             Err(why) => vec![why],
         };
-        self.side.lines.retell(self.launched.facts.clone());
+        self.retell_model();
         for note in notes {
             self.side.wire.say(self.side.lines.note(&note));
+        }
+    }
+
+    fn retell_model(&mut self) {
+        let Facts { model, window, .. } = &self.launched.facts;
+        if *model != self.side.lines.facts().model {
+            let facts = Facts { model: model.clone(), window: *window, ..self.side.lines.facts().clone() };
+            self.side.lines.retell(facts);
         }
     }
 
@@ -372,6 +442,13 @@ impl Host {
         let command = lines.first().and_then(UserLine::command).unwrap_or_default();
         if matches!(command, "/clear" | "/reset" | "/new") {
             return self.clear(&lines).await;
+        }
+        if command == "/context" {
+            self.show_context(&lines);
+            return Ok(());
+        }
+        if command.split_whitespace().next() == Some("/compact") {
+            return self.compact(&lines).await;
         }
         if lines.iter().all(|line| !line.wants_answer) {
             self.side.begin(&lines, &[]);
@@ -432,10 +509,45 @@ impl Host {
         self.side.say_result(line, is_last);
     }
 
+    /// `/context`: how full the window is, for people.
+    fn show_context(&mut self, lines: &[UserLine]) {
+        let reins = self.launched.reins();
+        self.side.begin(lines, &[]);
+        self.side.say_init(&reins);
+        let text = self.side.fullness(&reins).table();
+        self.side.wire.say(self.side.lines.local(&text));
+        self.say_local_result(text);
+    }
+
+    /// `/compact`: the start of the turn is told of behind the summary.
+    async fn compact(&mut self, lines: &[UserLine]) -> Result<(), Error> {
+        let reins = self.launched.reins();
+        let Self { launched, side, .. } = self;
+        side.states.running();
+        side.begin(lines, &[]);
+        side.owe_init(&reins);
+        let (stop, message) = (CancellationToken::new(), incoming::message(lines));
+        let Launched { run, events, .. } = launched;
+        let ended = attend(run.prompt(message, stop.clone()), events, side, &reins, &stop).await;
+        let ended = ended.map_err(|error| Failure::new(error.to_string()))?;
+        let text = match &ended.outcome {
+            TurnOutcome::Answer { text, .. } => text.clone(),
+            _ => String::new(),
+        };
+        side.settle_init(&text);
+        side.say_printed(&text);
+        self.say_local_result(text);
+        Ok(())
+    }
+
     /// The result of what needed no model.
     fn say_empty_result(&mut self) {
+        self.say_local_result(String::new());
+    }
+
+    fn say_local_result(&mut self, text: String) {
         let ended = Ended {
-            outcome: TurnOutcome::Answer { text: String::new(), structured: None },
+            outcome: TurnOutcome::Answer { text, structured: None },
             usage: Usage::default(),
             stop: None,
             denials: Vec::new(),
@@ -457,11 +569,14 @@ impl Host {
         self.request.after_clear = true;
         self.request.record = None;
         self.request.permission_mode = Some(self.launched.mode.current());
+        self.keep_changes();
         let launched = launch(&self.world, self.request.clone()).await;
         self.launched = launched.map_err(|error| Error::Failure(launch_failure(&error)))?;
         let (brought, given) = (&self.side.declared.servers, self.side.given_servers.as_ref());
         servers::renew(&self.launched.reins(), brought, given, &switched_off).await;
         self.side.via = via(&self.side.wire, self.prompt_tool.as_deref(), &self.launched);
+        self.take_declared(&self.launched.reins());
+        (self.side.tally, self.side.last_usage) = (Tally::default(), None);
         let facts = self.launched.facts.clone();
         let reset = json!({ "new_conversation_id": facts.session, "trigger": "clear" });
         self.side.wire.say(self.side.lines.other("conversation_reset", reset));
@@ -471,6 +586,18 @@ impl Host {
         self.side.say_init(&self.launched.reins());
         self.say_empty_result();
         Ok(())
+    }
+
+    /// What was changed while a conversation ran holds for the next one, too.
+    fn keep_changes(&mut self) {
+        self.launched.adopt_model();
+        self.request.catalog = self.launched.sources();
+        if self.launched.facts.model != self.side.first_model {
+            self.request.model = Some(self.launched.model_name().to_owned());
+        }
+        if let Some(effort) = self.launched.run.dials().chosen_effort() {
+            self.request.effort = effort;
+        }
     }
 
     /// The session ends; everything that was said is written before the program does.

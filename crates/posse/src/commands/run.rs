@@ -251,6 +251,8 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
     };
     let mut catalog = sources.options();
     catalog.plugin_dirs.extend(host.plugin_dir_no_mcp.iter().cloned());
+    catalog.parent.clone_from(&host.managed_settings);
+    catalog.project_root.clone_from(&host.project_config_root);
     Ok(LaunchRequest {
         catalog,
         mcp_configs: sources.mcp_config.clone(),
@@ -288,7 +290,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         desk: Desk::default(),
         betas: host.betas,
         task_budget: host.task_budget,
-        thinking_display: host.thinking_display,
+        thinking_display: host.thinking_display.into(),
         resume_at: host.resume_session_at,
         resume_drops: host.resume_drops_turn,
         ..LaunchRequest::default()

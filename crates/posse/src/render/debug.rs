@@ -18,6 +18,11 @@ impl Debug {
         Self { watch: world.clock.start() }
     }
 
+    /// A line of its own.
+    pub fn line(&self, text: &str) -> String {
+        format!("[{:>7} ms] {}\n", self.watch.elapsed_ms(), plain(text))
+    }
+
     /// The line of an event; text as it streams has none.
     pub fn event(&self, event: &Event) -> Option<String> {
         let what = match &event.what {

@@ -67,7 +67,8 @@ fn server(server: &Status) -> Value {
     value
 }
 
-fn plugin(plugin: &Plugin) -> Value {
+/// A plugin, as hosts list it.
+pub fn plugin(plugin: &Plugin) -> Value {
     let mut value =
         json!({ "name": *plugin.name, "path": plugin.path.display().to_string(), "source": plugin.id });
     if let Some(version) = &plugin.version {
@@ -446,20 +447,31 @@ impl Stream {
     /// What the model would have said, had it been reached.
     pub fn synthetic(&self, ended: &Ended) -> Vec<Value> {
         let Outcome::Failed(failure) = &ended.outcome else { return Vec::new() };
+        let mut line = self.local(&prose(failure));
+        line["error"] = json!(failure.kind.word());
+        vec![line]
+    }
+
+    /// A line of the system, of its own kind.
+    pub fn of_system(&self, subtype: &str, fields: Value) -> Value {
+        self.system(subtype, fields)
+    }
+
+    /// What posse itself says in the place of the model.
+    pub fn local(&self, text: &str) -> Value {
         let mut line = self.line("assistant", None);
         line["message"] = json!({
             "id": self.world.ids.uuid(),
             "type": "message",
             "role": "assistant",
             "model": "<synthetic>",
-            "content": [{ "type": "text", "text": prose(failure) }],
+            "content": [{ "type": "text", "text": text }],
             "stop_reason": "stop_sequence",
             "stop_sequence": "",
             "usage": wire::usage(&posse_core::message::Usage::default()),
         });
         line["parent_tool_use_id"] = Value::Null;
-        line["error"] = json!(failure.kind.word());
-        vec![line]
+        line
     }
 
     /// The end of a turn.

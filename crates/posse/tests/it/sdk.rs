@@ -6,6 +6,7 @@
 mod background;
 mod mcp;
 mod raw;
+mod requests;
 mod robust;
 
 use std::io::Write;

@@ -282,3 +282,38 @@ fn a_change_is_noticed_even_where_there_was_no_folder() {
     let again = load(&env, &CatalogOptions::default());
     assert_eq!(&*again.registry.get("new").unwrap().description, "second");
 }
+
+#[test]
+fn what_a_parent_lays_down_counts_unless_an_administrator_has_the_say() {
+    let env = TestEnv::new();
+    let parent = r#"{"permissions": {"deny": ["Bash"], "allow": ["Write"]}, "availableModels": ["haiku"]}"#;
+    let options = CatalogOptions { parent: Some(parent.into()), ..CatalogOptions::default() };
+    let found = |env: &TestEnv| {
+        let settings = load(env, &options).settings;
+        let rules: Vec<&str> = settings.rules.iter().map(|rule| &*rule.text).collect();
+        let models = settings.available_models.map(|set| set.value.join(" ")).unwrap_or_default();
+        format!("{} / {models}", rules.join(" "))
+    };
+    assert_eq!(found(&env), "Bash / haiku");
+    env.write("managed/managed-settings.json", r#"{"availableModels": ["opus"]}"#);
+    assert_eq!(found(&env), " / opus");
+    let merging = r#"{"availableModels": ["opus"], "parentSettingsBehavior": "merge"}"#;
+    env.write("managed/managed-settings.json", merging);
+    assert_eq!(found(&env), "Bash / opus");
+}
+
+#[test]
+fn a_project_may_be_configured_elsewhere() {
+    let mut env = TestEnv::new();
+    env.write("main/.claude/agents/m.md", agent("of-main", "x"));
+    env.write("main/.claude/settings.json", r#"{"permissions": {"deny": ["WebFetch"]}}"#);
+    env.write("tree/.claude/agents/t.md", agent("of-tree", "x"));
+    env.write("tree/.claude/settings.json", r#"{"permissions": {"deny": ["Bash"]}}"#);
+    env.enter("tree");
+    for (root, agents, rule) in [(None, "of-tree", "Bash"), (Some(env.path("main")), "of-main", "WebFetch")] {
+        let options = CatalogOptions { project_root: root, ..CatalogOptions::default() };
+        assert_eq!(summary(&env, &options), format!("{agents} project x"));
+        let rules = load(&env, &options).settings.rules;
+        assert_eq!(rules.iter().map(|rule| &*rule.text).collect::<Vec<_>>(), [rule]);
+    }
+}

@@ -135,7 +135,7 @@ async fn prompts_say_whether_it_is_time_to_plan() {
         run.prompt(Message::user(prompt), CancellationToken::new()).await.unwrap();
         mode.set(next);
     }
-    let plan = posse_core::prompt::plan_mode(false);
+    let plan = posse_core::prompt::plan_mode(false, None);
     let over = posse_core::prompt::PLAN_MODE_OVER;
     assert_eq!(
         model.heard(),

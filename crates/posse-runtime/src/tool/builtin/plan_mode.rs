@@ -46,7 +46,7 @@ impl Tool for EnterPlanMode {
 
     async fn run(&self, _: Self::Input, _: &ToolCx) -> ToolOutput {
         self.mode.set(Mode::Plan);
-        let text = format!("Switched to planning.\n{}", prompt::plan_mode(true));
+        let text = format!("Switched to planning.\n{}", prompt::plan_mode(true, None));
         ToolOutput::text(text).with(json!({ "mode": Mode::Plan.name() }))
     }
 }

@@ -1,7 +1,7 @@
 //! What a host can ask for while the session runs. One arm for each request; what takes long is done beside.
 
 use futures_util::future::BoxFuture;
-use posse_core::permission::{Mode, Update};
+use posse_core::permission::Mode;
 use posse_runtime::launch::Reins;
 use posse_runtime::model::Thinking;
 use posse_runtime::session::VERSION;
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::incoming::Request;
+use super::initialize::Greeting;
 use super::side::Side;
-use super::{initialize, servers, sums};
+use super::{context, initialize, listings, naming, reading, servers};
 
 /// An answer: with particulars or without, or why not, with a word for programs.
 pub(super) type Answer = Result<Option<Value>, Refusal>;
@@ -41,7 +42,7 @@ pub(super) fn done(answer: Value) -> Handled {
     Handled::Now(Ok(Some(answer)))
 }
 
-fn acknowledged() -> Handled {
+pub(super) fn acknowledged() -> Handled {
     Handled::Now(Ok(None))
 }
 
@@ -63,23 +64,9 @@ impl Side {
             "set_permission_mode" => self.set_mode(request, reins),
             "set_model" => {
                 let wanted = request.text("model").filter(|model| *model != "default").map(str::to_owned);
-                let resolved = match &wanted {
-                    Some(model) => reins.wire_id(model),
-                    None => self.first_model.clone(),
-                };
-                self.wishes.model = Some(wanted);
-                done(json!({ "model": resolved }))
+                self.choose_model(wanted, reins, stop.is_some())
             }
-            "set_max_thinking_tokens" => {
-                let tokens = request.body.get("max_thinking_tokens").and_then(Value::as_u64);
-                let tokens = tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-                self.wishes.thinking = Some(match tokens {
-                    None => Thinking::Default,
-                    Some(0) => Thinking::Disabled,
-                    Some(tokens) => Thinking::Budget(tokens),
-                });
-                acknowledged()
-            }
+            "set_max_thinking_tokens" => self.set_thinking(request, reins),
             "mcp_status" => servers::status(reins),
             "mcp_reconnect" => servers::reconnect(request, reins),
             "mcp_toggle" => servers::toggle(request, reins),
@@ -88,7 +75,10 @@ impl Side {
             "mcp_read_resource" => servers::read_resource(request, reins),
             "set_mcp_permission_mode_override" => servers::set_mode(request, reins),
             "mcp_message" => self.server_said(request),
-            "get_context_usage" => done(sums::context_usage(self.lines.facts(), self.context_tokens)),
+            "get_context_usage" => {
+                let full = request.text("detail") != Some("summary");
+                done(self.fullness(reins).answer(full))
+            }
             "rewind_files" => rewind(request, reins),
             "stop_task" => {
                 let (id, reins) = (request.text("task_id").unwrap_or_default().to_owned(), reins.clone());
@@ -109,7 +99,25 @@ impl Side {
                 }
                 done(json!({ "cancelled": cancelled }))
             }
-            "apply_flag_settings" => self.apply_settings(request, reins),
+            "apply_flag_settings" => self.apply_settings(request, reins, stop.is_some()),
+            "update_settings" => self.update_settings(request, reins),
+            "get_settings" => self.get_settings(reins),
+            "list_permission_rules" => listings::permission_rules(self, reins),
+            "get_hooks_listing" => listings::hooks(reins),
+            "get_usage" => listings::usage(self),
+            "reload_plugins" => self.reload_plugins(request, reins, stop.is_some()),
+            "reload_skills" => self.reload_skills(reins),
+            "reload_output_styles" => done(json!({ "available_output_styles": initialize::OUTPUT_STYLES })),
+            "register_repo_root" => reading::register_root(request, reins),
+            "read_file" => reading::read_file(request, reins),
+            "seed_read_state" => reading::seed_read_state(request, reins),
+            "file_suggestions" => reading::file_suggestions(request, reins),
+            "get_task_output" => reading::task_output(request, reins),
+            "set_cwd" => reading::set_cwd(request, reins),
+            "rename_session" => self.rename(request, reins),
+            "set_color" => naming::set_color(request, reins),
+            "generate_session_title" => naming::make_title(request, reins),
+            "side_question" => naming::side_question(request, reins),
             "list_models" => done(json!({ "models": initialize::models(reins) })),
             "get_session_cost" => done(json!({ "text": self.cost_text })),
             "get_binary_version" => done(json!({ "version": VERSION, "buildTime": null })),
@@ -128,8 +136,15 @@ impl Side {
         for note in notes {
             self.wire.say(self.lines.note(&note));
         }
-        let state = self.states.word();
-        done(initialize::reply(self.lines.facts(), reins, state, hooks.map(|_| applied)))
+        let listed = initialize::plugins(&request.body);
+        let greeting = Greeting {
+            state: self.states.word(),
+            hooks: hooks.map(|_| applied),
+            plugins: initialize::are_loaded(listed, self.lines.facts()),
+            managed: None,
+            token: self.token,
+        };
+        done(initialize::reply(self.lines.facts(), reins, greeting))
     }
 
     fn interrupt(&mut self, request: &Request, reins: &Reins, stop: Option<&CancellationToken>) -> Handled {
@@ -185,46 +200,63 @@ impl Side {
         }
     }
 
-    /// The settings that can be changed while the session runs; of the others the host is told that they were not.
-    fn apply_settings(&mut self, request: &Request, reins: &Reins) -> Handled {
-        let settings = request.body.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
-        for (key, value) in settings {
-            match (key.as_str(), &value) {
-                ("model", Value::String(model)) => self.wishes.model = Some(Some(model.clone())),
-                ("model", Value::Null) => self.wishes.model = Some(None),
-                ("permissions", Value::Object(permissions)) => {
-                    for behavior in ["allow", "deny", "ask"] {
-                        let rules = permissions.get(behavior).and_then(Value::as_array);
-                        self.add_rules(behavior, rules.into_iter().flatten(), reins);
-                    }
-                }
-                (other, _) => {
-                    let note = format!("the setting `{other}` was not changed: it only counts at the start");
-                    self.wire.say(self.lines.note(&note));
-                }
-            }
+    /// Goes on with another model, or with the one it began with: while a turn is under way from its next request on,
+    /// otherwise with the next turn.
+    pub(super) fn choose_model(&mut self, wanted: Option<String>, reins: &Reins, busy: bool) -> Handled {
+        let resolved = match &wanted {
+            Some(model) => reins.wire_id(model),
+            None => self.first_model.clone(),
+        };
+        if self.replays {
+            let text = format!("<local-command-stdout>Set model to {resolved}</local-command-stdout>");
+            let mut line = self.lines.said(json!(text), None);
+            line["isReplay"] = json!(true);
+            self.after.push(line);
         }
-        acknowledged()
+        if !busy {
+            self.wishes.model = Some(wanted);
+            return done(json!({ "model": resolved }));
+        }
+        let (name, reins) = (wanted.unwrap_or_else(|| self.first_model.to_string()), reins.clone());
+        // Whatever was wished for before is out of date.
+        self.wishes.model = None;
+        Handled::Later(Box::pin(async move {
+            let (id, notes) = reins.switch_model(&name).await?;
+            notes.into_iter().for_each(|note| reins.note(note));
+            Ok(Some(json!({ "model": id })))
+        }))
     }
 
-    fn add_rules<'v>(&self, behavior: &str, rules: impl Iterator<Item = &'v Value>, reins: &Reins) {
-        for rule in rules.filter_map(Value::as_str) {
-            let (tool, content) = match rule.strip_suffix(')').and_then(|rule| rule.split_once('(')) {
-                Some((tool, content)) => (tool, Some(content)),
-                None => (rule, None),
-            };
-            let update = json!({
-                "type": "addRules",
-                "rules": [{ "toolName": tool, "ruleContent": content }],
-                "behavior": behavior,
-                "destination": "session",
-            });
-            if let Ok(update) = Update::from_json(&update) {
-                for note in reins.apply(&update, &self.lines.facts().cwd).notes {
-                    self.wire.say(self.lines.note(&note));
-                }
+    /// How much the model thinks and how that is shown, from the next request on. What is not said stays.
+    fn set_thinking(&mut self, request: &Request, reins: &Reins) -> Handled {
+        match request.body.get("max_thinking_tokens") {
+            None => {}
+            Some(tokens) => {
+                let tokens = tokens.as_u64().map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+                reins.dials.set_thinking(match tokens {
+                    None => self.first_thinking,
+                    Some(0) => Thinking::Disabled,
+                    Some(tokens) => Thinking::Budget(tokens),
+                });
             }
         }
+        match request.body.get("thinking_display") {
+            None => acknowledged(),
+            Some(Value::Null) => {
+                reins.display.set(None);
+                acknowledged()
+            }
+            Some(Value::String(how)) if matches!(how.as_str(), "summarized" | "omitted") => {
+                reins.display.set(Some(how.clone()));
+                acknowledged()
+            }
+            Some(other) => refused(format!("thinking_display cannot be {other} here")),
+        }
+    }
+
+    /// How full the window is now.
+    pub(super) fn fullness(&self, reins: &Reins) -> context::Fullness<'_> {
+        context::Fullness::of(self.lines.facts(), reins, &self.tally, self.last_usage)
     }
 }
 

@@ -139,8 +139,13 @@ fn counting(all: Vec<Status>) -> Vec<Status> {
 }
 
 pub(super) fn status(reins: &Reins) -> Handled {
+    done(json!({ "mcpServers": all_in_full(reins) }))
+}
+
+/// Everything that is known of every server.
+pub(super) fn all_in_full(reins: &Reins) -> Vec<Value> {
     let all = reins.servers.as_ref().map(Servers::status).unwrap_or_default();
-    done(json!({ "mcpServers": counting(all).iter().map(in_full).collect::<Vec<_>>() }))
+    counting(all).iter().map(in_full).collect()
 }
 
 fn in_full(status: &Status) -> Value {

@@ -3,9 +3,11 @@
 //! It works while a turn is under way, so it never touches the run; what the host wants of that is noted as a wish.
 
 use std::collections::HashMap;
+use std::io::Write;
 
+use posse_core::definition::Effort;
 use posse_core::event::{Delta, Fact, Outcome as TurnOutcome, What};
-use posse_core::message::{StopReason, json as shape};
+use posse_core::message::{Block, Message, Role, StopReason, Usage, json as shape};
 use posse_runtime::ask::{Ask, Asks};
 use posse_runtime::launch::Reins;
 use posse_runtime::model::Thinking;
@@ -17,6 +19,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::asks::{self, Via};
+use super::context::Tally;
 use super::control::{Answer, Handled, Refusal};
 use super::incoming::{Incoming, Priority, Request, UserLine};
 use super::initialize::Declared;
@@ -25,6 +28,7 @@ use super::servers;
 use super::states::States;
 use super::wire::{Ends, Input, Wire};
 use crate::commands::signals::Signals;
+use crate::render::debug::Debug;
 use crate::render::stream::Stream;
 
 /// Everything but the session.
@@ -41,6 +45,20 @@ pub(super) struct Side {
     pub(super) wishes: Wishes,
     /// The model it began with.
     pub(super) first_model: Box<str>,
+    /// How much it thought, and how hard it tried, when it began.
+    pub(super) first_thinking: Thinking,
+    pub(super) first_effort: Option<Effort>,
+    /// Whether a token of the environment proves who asks.
+    pub(super) token: bool,
+    /// What was said, by who said it.
+    pub(super) tally: Tally,
+    /// What the last answer of the model used.
+    pub(super) last_usage: Option<Usage>,
+    /// The last result, and what all of them took.
+    pub(super) last_result: Value,
+    pub(super) duration_ms: u64,
+    /// Where everything that happens is written down.
+    log: Option<Log>,
     /// Whether the host will say nothing more.
     pub(super) closed: bool,
     /// Why everything ends, if it does.
@@ -50,8 +68,6 @@ pub(super) struct Side {
     pub(super) turn: TurnView,
     /// Whether the last result told of an error.
     pub(super) failed: bool,
-    /// How full the window is.
-    pub(super) context_tokens: u64,
     /// What was spent, in words.
     pub(super) cost_text: String,
     /// Results of turns that more turns follow, for a host that only listens: many of those leave with the first.
@@ -74,13 +90,11 @@ pub(super) struct Side {
 pub(super) struct Wishes {
     /// Go on with this model; with the first one, if none is named.
     pub(super) model: Option<Option<String>>,
-    /// Think so much.
-    pub(super) thinking: Option<Thinking>,
 }
 
 impl Wishes {
     pub(super) fn is_empty(&self) -> bool {
-        self.model.is_none() && self.thinking.is_none()
+        self.model.is_none()
     }
 }
 
@@ -106,6 +120,10 @@ pub(super) struct TurnView {
     /// Whether the first answer has been marked with them.
     marked: bool,
     is_human: bool,
+    /// What stands at the start of a turn, where it comes later: behind a summary that was asked for.
+    owed_init: Option<Value>,
+    /// Whether a summary stands for the conversation now.
+    summarised: bool,
 }
 
 /// What a side is made with.
@@ -120,11 +138,38 @@ pub(super) struct Parts {
     pub(super) replays: bool,
     pub(super) via: Via,
     pub(super) mirror: UnboundedReceiver<Mirrored>,
+    pub(super) first_thinking: Thinking,
+    pub(super) first_effort: Option<Effort>,
+    pub(super) token: bool,
+    pub(super) tally: Tally,
+    pub(super) log: Option<Log>,
+}
+
+/// A file in which everything that happens is written down.
+pub(super) struct Log {
+    pub(super) debug: Debug,
+    pub(super) file: std::fs::File,
 }
 
 impl Side {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { wire, ends, signals, asks, states, lines, declared, replays, via, mirror } = parts;
+        let Parts {
+            wire,
+            ends,
+            signals,
+            asks,
+            states,
+            lines,
+            declared,
+            replays,
+            via,
+            mirror,
+            first_thinking,
+            first_effort,
+            token,
+            tally,
+            log,
+        } = parts;
         Self {
             first_model: lines.facts().model.clone(),
             wire,
@@ -143,7 +188,14 @@ impl Side {
             ending: None,
             turn: TurnView::default(),
             failed: false,
-            context_tokens: 0,
+            first_thinking,
+            first_effort,
+            token,
+            tally,
+            last_usage: None,
+            last_result: Value::Null,
+            duration_ms: 0,
+            log,
             cost_text: String::new(),
             held_results: Vec::new(),
             after: Vec::new(),
@@ -197,7 +249,11 @@ impl Side {
 
     fn asked(&mut self, request: &Request, reins: &Reins, stop: Option<&CancellationToken>) {
         while self.at_work.try_join_next().is_some() {}
+        self.log(|| format!("asked for {}", request.subtype));
         match self.control(request, reins, stop) {
+            Handled::Now(Ok(Some(reply))) if request.subtype == "initialize" => {
+                self.wire.greet(&request.id, reply);
+            }
             Handled::Now(answer) => answered(&self.wire, &request.id, answer),
             Handled::Later(work) => {
                 let (wire, id) = (self.wire.clone(), request.id.clone());
@@ -245,14 +301,26 @@ impl Side {
             uuids: lines.iter().filter_map(|line| line.uuid.clone()).collect(),
             marked: false,
             is_human: lines.iter().any(|line| line.is_human),
+            owed_init: None,
+            summarised: false,
         };
         self.turn.uuids.iter().for_each(|uuid| self.lifecycle(uuid, "started"));
     }
 
     /// What stands at the start of every turn.
     pub(super) fn say_init(&self, reins: &Reins) {
+        self.wire.say(self.init(reins));
+    }
+
+    /// The same, but only once there is a summary, or none will come.
+    pub(super) fn owe_init(&mut self, reins: &Reins) {
+        self.turn.owed_init = Some(self.init(reins));
+    }
+
+    fn init(&self, reins: &Reins) -> Value {
         let mut line = self.lines.init();
         line["permissionMode"] = json!(reins.mode.current().name());
+        line["cwd"] = json!(reins.cwd().display().to_string());
         line["capabilities"] = json!(super::initialize::CAPABILITIES);
         if let Some(servers) = &reins.servers {
             line["mcp_servers"] = servers::listed(servers);
@@ -263,11 +331,25 @@ impl Side {
         if !self.turn.uuids.is_empty() {
             line["user_message_uuids"] = json!(self.turn.uuids);
         }
-        self.wire.say(line);
+        line
+    }
+
+    /// Writes something down, if anything is.
+    fn log(&mut self, text: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            let line = log.debug.line(&text());
+            // What cannot be written down happens all the same.
+            let _ = log.file.write_all(line.as_bytes());
+        }
     }
 
     /// Shows what happened.
     pub(super) fn show(&mut self, event: &Event) {
+        if let Some(log) = &mut self.log
+            && let Some(line) = log.debug.event(event)
+        {
+            let _ = log.file.write_all(line.as_bytes());
+        }
         if event.from.is_none() {
             self.note_main(event);
         }
@@ -279,7 +361,40 @@ impl Side {
                 line["user_message_uuids"] = json!(self.turn.uuids);
             }
             self.wire.say(line);
+            self.say_owed_init();
         }
+        if let (What::Fact(Fact::Compacted { summary, .. }), None) = (&event.what, &event.from) {
+            let content = json!([{ "type": "text", "text": posse_core::prompt::continued(summary) }]);
+            let mut line = self.lines.said(content, event.ids.last());
+            line["isSynthetic"] = json!(true);
+            self.wire.say(line);
+        }
+    }
+
+    /// Behind the word that a summary is there.
+    fn say_owed_init(&mut self) {
+        if self.turn.summarised
+            && let Some(init) = self.turn.owed_init.take()
+        {
+            self.wire.say(init);
+        }
+    }
+
+    /// Whatever is still owed when a command has ended: why there is no summary, and the start of the turn.
+    pub(super) fn settle_init(&mut self, why: &str) {
+        if let Some(init) = self.turn.owed_init.take() {
+            let fields = json!({ "status": null, "compact_result": "failed", "compact_error": why });
+            self.wire.say(self.lines.of_system("status", fields));
+            self.wire.say(init);
+        }
+    }
+
+    /// What a command of the user printed.
+    pub(super) fn say_printed(&mut self, text: &str) {
+        let printed = format!("<local-command-stdout>{text}</local-command-stdout>");
+        let mut line = self.lines.said(json!(printed), None);
+        line["isReplay"] = json!(true);
+        self.wire.say(line);
     }
 
     /// Shows what has become of commands in the background.
@@ -291,6 +406,7 @@ impl Side {
     fn note_main(&mut self, event: &Event) {
         match &event.what {
             What::Fact(Fact::Said(message)) => {
+                self.tally.add(message.role, &message.blocks);
                 if std::mem::replace(&mut self.turn.prompt_seen, true) {
                     let content: Value = message.blocks.iter().map(shape::block).collect();
                     let mut line = self.lines.said(content, event.ids.first());
@@ -300,9 +416,18 @@ impl Side {
             }
             What::Fact(Fact::Replied(reply)) => {
                 if reply.stop != StopReason::Aborted {
-                    self.context_tokens = reply.usage.context() + reply.usage.output;
+                    self.last_usage = Some(reply.usage);
                 }
+                self.tally.add(Role::Assistant, &reply.blocks);
                 self.show_replays();
+            }
+            What::Fact(Fact::Answered { answer, .. }) => {
+                self.tally.add(Role::User, &[Block::ToolResult((**answer).clone())]);
+            }
+            What::Fact(Fact::Compacted { summary, .. }) => {
+                self.turn.summarised = true;
+                self.last_usage = None;
+                self.tally = Tally::of(&[Message::user(summary.clone())]);
             }
             What::Delta(Delta::Raw(_) | Delta::Text(_) | Delta::Thinking(_) | Delta::ToolStart { .. }) => {
                 self.show_replays();
@@ -346,6 +471,8 @@ impl Side {
             line["user_message_uuids"] = json!(self.turn.uuids);
         }
         self.failed = line.get("is_error") == Some(&true.into());
+        self.duration_ms += line.get("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+        self.last_result = line.clone();
         self.held_results.push(line);
         if is_last || !self.closed {
             self.say_held();

@@ -181,6 +181,19 @@ impl Wire {
         self.say(json!({ "type": "control_response", "response": envelope }));
     }
 
+    /// Answers a greeting: what is asked and not yet answered stands beside the answer. Of an earlier process there is
+    /// never anything.
+    pub(super) fn greet(&self, id: &str, response: Value) {
+        let envelope = json!({
+            "subtype": "success",
+            "request_id": id,
+            "response": response,
+            "pending_permission_requests": [],
+            "pending_user_dialog_requests": [],
+        });
+        self.say(json!({ "type": "control_response", "response": envelope }));
+    }
+
     /// Answers a request with an error.
     pub(super) fn refuse(&self, id: &str, why: &str, code: Option<&str>) {
         let mut envelope = json!({ "subtype": "error", "request_id": id, "error": why });

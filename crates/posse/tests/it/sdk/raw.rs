@@ -130,7 +130,7 @@ pub(super) fn orders(orders: Value) -> String {
     format!("do: {orders}")
 }
 
-fn kinds(lines: &[Value]) -> String {
+pub(super) fn kinds(lines: &[Value]) -> String {
     let word = |line: &Value| {
         let subtype = line["subtype"].as_str().filter(|_| line["type"] == "system");
         subtype.or(line["type"].as_str()).unwrap_or("?").to_owned()
@@ -454,7 +454,7 @@ fn every_flag_of_the_sdks_is_taken_in_both_spellings() {
         let end = lines.iter().find(|line| line["type"] == "result").unwrap();
         assert_eq!(end["session_id"], id);
         let notes: Vec<&Value> = lines.iter().filter(|line| line["subtype"] == "informational").collect();
-        assert!(pluck(&json!(notes), "/content").contains("--debug-file has no effect"), "{notes:?}");
+        assert!(pluck(&json!(notes), "/content").contains("--channels has no effect"), "{notes:?}");
     }
     let version = env.posse(&["-v"]).success();
     assert!(version.starts_with("2.1.325 ("), "{version}");
@@ -557,9 +557,11 @@ fn a_conversation_is_summarised_by_hand() {
     assert_eq!((&end["num_turns"], &end["is_error"]), (&json!(0), &json!(false)), "{end}");
     let (_, lines, _) = talk.finish();
     let from = lines.iter().position(|line| line["status"] == "compacting").unwrap();
+    assert_eq!(kinds(&lines[from..]), "status status init compact_boundary user user result");
     assert_eq!(lines[from + 1]["compact_result"], "success");
-    assert_eq!(lines[from + 2]["subtype"], "compact_boundary");
-    assert_eq!(lines[from + 2]["compact_metadata"]["trigger"], "manual");
+    assert_eq!(lines[from + 3]["compact_metadata"]["trigger"], "manual");
+    assert_eq!((&lines[from + 4]["isSynthetic"], &lines[from + 5]["isReplay"]), (&json!(true), &json!(true)));
+    assert!(lines[from + 5]["message"]["content"].as_str().unwrap().starts_with("<local-command-stdout>"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 
 fn applied(body: Value) -> (LaunchRequest, Declared) {
     let mut request = LaunchRequest::default();
-    let declared = apply(body.as_object().expect("an object"), &mut request);
+    let declared = apply(body.as_object().expect("an object"), Delivery::default(), &mut request);
     (request, declared)
 }
 
@@ -46,7 +46,7 @@ fn agents_of_a_host_join_those_of_the_flag_and_nonsense_changes_nothing() {
     let mut request = LaunchRequest::default();
     request.catalog.agents = Some(r#"{"a": {"description": "x"}}"#.into());
     let body = json!({ "agents": { "b": { "description": "y" } } });
-    apply(body.as_object().unwrap(), &mut request);
+    apply(body.as_object().unwrap(), Delivery::default(), &mut request);
     let agents: Value = serde_json::from_str(request.catalog.agents.as_deref().unwrap()).unwrap();
     assert_eq!(agents.as_object().unwrap().len(), 2);
     let body = json!({
@@ -56,4 +56,36 @@ fn agents_of_a_host_join_those_of_the_flag_and_nonsense_changes_nothing() {
     let (request, declared) = applied(body);
     assert!(request.system_prompt.is_none() && request.json_schema.is_none() && request.callbacks.is_empty());
     assert!(declared.has_hooks && declared.notes.is_empty());
+}
+
+#[test]
+fn plugins_and_an_administrators_settings_come_only_where_they_are_waited_for() {
+    let body = json!({
+        "plugins": [{ "type": "local", "path": "/p" }, { "type": "local" }],
+        "managedSettings": { "permissions": { "deny": ["Bash"] } },
+    });
+    for waits in [false, true] {
+        let mut request = LaunchRequest::default();
+        let delivery = Delivery { plugins: waits, managed: waits };
+        let declared = apply(body.as_object().unwrap(), delivery, &mut request);
+        assert_eq!(
+            (request.catalog.plugin_dirs.len(), request.catalog.parent.is_some()),
+            (usize::from(waits), waits)
+        );
+        assert_eq!((declared.plugins.map(|all| all.len()), declared.managed), (Some(1), Some(waits)));
+    }
+}
+
+#[test]
+fn a_host_vouches_for_a_folder_it_names() {
+    let table = [
+        (json!({ "accepted": true, "directory": "/p" }), Some("/p")),
+        (json!({ "accepted": true, "directory": "p" }), None),
+        (json!({ "accepted": true }), None),
+        (json!({ "accepted": false, "directory": "/p" }), None),
+        (json!("yes"), None),
+    ];
+    for (trust, folder) in table {
+        assert_eq!(vouched(Some(&trust)), folder.map(PathBuf::from), "{trust}");
+    }
 }
