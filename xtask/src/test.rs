@@ -101,7 +101,14 @@ const NODE_SDK: Need = Need {
     install: |shell| from_npm(shell, "sdk"),
 };
 
-/// The same for Python.
+/// The client library of the Agent Client Protocol. Pinned: the protocol grows with every release.
+const ACP_CLIENT: Need = Need {
+    what: "the client library of the Agent Client Protocol",
+    check: |shell| from_npm_is_there(shell, "acp"),
+    install: |shell| from_npm(shell, "acp"),
+};
+
+/// The Claude Agent SDK for Python.
 const PYTHON_SDK: Need = Need {
     what: "the Claude Agent SDK for Python",
     check: |shell| {
@@ -179,7 +186,7 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
 
     let has_npm = shell.works(shell.command("npm").arg("--version"));
     if has_npm {
-        needs::ensure(shell, &[MCP_SERVERS, NODE_SDK])?;
+        needs::ensure(shell, &[MCP_SERVERS, NODE_SDK, ACP_CLIENT])?;
     } else {
         shell.note("npm is not installed, so the tests with programs of Node are skipped");
     }
@@ -197,6 +204,7 @@ pub(crate) fn run(shell: &mut Shell, filters: &[String]) -> Result<(), String> {
     if has_npm {
         tests.env("POSSE_TEST_MCP", npm_packages(shell, "mcp-servers"));
         tests.env("POSSE_TEST_SDK", npm_packages(shell, "sdk"));
+        tests.env("POSSE_TEST_ACP", npm_packages(shell, "acp"));
     }
     if shell.works(shell.cargo().args(["nextest", "--version"])) {
         tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filters);

@@ -23,10 +23,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::world::World;
 
 pub use entries::{EntryWriter, VERSION, assistant_message, tool_use_result, trigger_word};
-pub use list::{Found, find, list, newest};
+pub use list::{Found, Page, find, list, newest, page};
 pub use meta::{AgentMeta, SpentBefore};
 pub use paths::{project_folder, project_key, session_file};
-pub use read::{History, before_answers, load};
+pub use read::{History, before_answers, load, whole};
 pub use tree::{Node, Status, Work, is_open, tree};
 
 /// Why a session cannot be opened.

@@ -1,5 +1,6 @@
 //! What can be typed. The doc comments here are the help texts.
 
+mod acp;
 mod host;
 mod plugin;
 mod run;
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use posse_runtime::catalog::{CatalogOptions, SettingSources};
 
+pub use acp::AcpArgs;
 pub use host::{HostArgs, InputFormat, ThinkingArg};
 pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArgs};
 pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
@@ -121,6 +123,11 @@ pub enum Command {
     ///
     /// Without a sub-command: list.
     Mcp(McpArgs),
+    /// Be an agent for an editor that speaks the Agent Client Protocol, such as Zed, on standard input and output
+    ///
+    /// The editor starts this by itself and opens sessions in the folders it has open. Flags hold for every session; rules,
+    /// hooks, agents and the sandbox are those of each session's folder.
+    Acp(Box<AcpArgs>),
     /// Say what works here and what does not, with what to do about it
     ///
     /// Exit code 0 if nothing is broken, 1 otherwise.

@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod acp;
 mod agents;
 mod answers;
 mod completions;
@@ -53,6 +54,7 @@ pub fn run(args: Args, world: &World, terminal: &mut Terminal) -> CommandResult 
         Command::Trust(args) => trust::run(&args, world, terminal),
         Command::Mcp(args) => mcp::run(&args, world, terminal),
         Command::Plugin(args) => plugin::run(&args, world, terminal),
+        Command::Acp(args) => acp::run(*args, world, terminal),
         Command::Doctor(args) => doctor::run(&args, world, terminal),
         Command::Completions { shell } => completions::run(shell, terminal),
     }

@@ -24,17 +24,62 @@ pub struct Found {
 
 /// The files of a project's conversations, newest first. Nothing is read: transcripts can be large, and many.
 fn files(config: &Path, cwd: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(paths::project_folder(config, cwd)).into_iter().flatten().flatten();
-    let aged = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
-    let mut files: Vec<_> =
-        aged.filter(|(_, path)| path.extension().is_some_and(|end| end == "jsonl")).collect();
-    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let mut files = aged(&paths::project_folder(config, cwd));
+    newest_first(&mut files);
     files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The transcripts in a folder, with when they were last written to.
+fn aged(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let aged = entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
+    aged.filter(|(_, path)| path.extension().is_some_and(|end| end == "jsonl")).collect()
+}
+
+fn newest_first(files: &mut [(SystemTime, PathBuf)]) {
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
 }
 
 /// The conversations of a project, newest first.
 pub fn list(config: &Path, cwd: &Path) -> Vec<Found> {
     files(config, cwd).iter().filter_map(|path| look(path)).collect()
+}
+
+/// Some of the conversations there are, each with the folder it was held in.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The conversations.
+    pub sessions: Vec<(PathBuf, Found)>,
+    /// Whether there are more behind them.
+    pub more: bool,
+}
+
+/// A part of the conversations of a folder, or of all folders, newest first. Only that part is read.
+pub fn page(config: &Path, cwd: Option<&Path>, from: usize, most: usize) -> Page {
+    let folders = match cwd {
+        Some(cwd) => vec![paths::project_folder(config, cwd)],
+        None => {
+            let folders = std::fs::read_dir(config.join("projects")).into_iter().flatten().flatten();
+            folders.map(|entry| entry.path()).collect()
+        }
+    };
+    let mut files: Vec<(SystemTime, PathBuf)> = folders.iter().flat_map(|folder| aged(folder)).collect();
+    newest_first(&mut files);
+    let more = files.len() > from.saturating_add(most);
+    let part = files.into_iter().skip(from).take(most);
+    let found = part.filter_map(|(_, path)| {
+        let found = look(&path)?;
+        Some((cwd.map(Path::to_owned).or_else(|| held_in(&path))?, found))
+    });
+    Page { sessions: found.collect(), more }
+}
+
+/// The folder a conversation was held in, as its first entry that knows says.
+fn held_in(path: &Path) -> Option<PathBuf> {
+    use std::io::BufRead;
+    let lines = std::io::BufReader::new(std::fs::File::open(path).ok()?).lines();
+    let entries = lines.map_while(Result::ok).filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    entries.filter_map(|entry| Some(PathBuf::from(entry.get("cwd")?.as_str()?))).next()
 }
 
 /// The last conversation of a project; the others are not read for it.

@@ -30,6 +30,26 @@ pub fn load(path: &Path, upto: Option<&str>) -> Result<History, SessionError> {
     Ok(parse(&String::from_utf8_lossy(&bytes), upto))
 }
 
+/// Everything that was said in a conversation, as entries: also what a summary has replaced since.
+pub fn whole(path: &Path) -> Result<Vec<Value>, SessionError> {
+    let bytes = std::fs::read(path).map_err(|source| SessionError::Io { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut parts: Vec<Vec<Value>> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut upto: Option<String> = None;
+    loop {
+        let entries = parse(&text, upto.as_deref()).entries;
+        let before = entries.first().and_then(|first| first.get("logicalParentUuid")?.as_str());
+        upto = before.map(str::to_owned);
+        parts.push(entries);
+        // A file that was tampered with may lead in a circle.
+        if upto.as_ref().is_none_or(|id| !seen.insert(id.clone())) {
+            break;
+        }
+    }
+    Ok(parts.into_iter().rev().flatten().collect())
+}
+
 /// A conversation as it was when it made a call: up to and with the message that holds it, no call of which is answered.
 pub fn before_answers(path: &Path, call: &str) -> Result<Option<Vec<Message>>, SessionError> {
     let bytes = std::fs::read(path).map_err(|source| SessionError::Io { path: path.to_owned(), source })?;

@@ -215,3 +215,60 @@ impl SystemTimeBefore {
         std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000 - self.0)
     }
 }
+
+#[test]
+fn what_a_summary_replaced_is_still_part_of_the_whole() {
+    let said = |text: &str| Fact::Said(Arc::new(Message::user(text)));
+    let compacted =
+        || Fact::Compacted { trigger: posse_core::event::Trigger::Auto, before: 9, summary: "so far".into() };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.jsonl");
+    let facts = [facts(), vec![compacted(), said("two"), compacted(), said("three")]].concat();
+    std::fs::write(&file, written(&facts)).unwrap();
+    let texts: Vec<String> = whole(&file)
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry.pointer("/message/content")?.as_str().map(str::to_owned))
+        .filter(|text| !text.contains("so far"))
+        .collect();
+    assert_eq!(texts, ["hello", "two", "three"]);
+    assert_eq!(load(&file, None).unwrap().messages.len(), 1, "what goes on begins with the last summary");
+    // A boundary that leads back to itself is no reason to read for ever.
+    let circle = json!({
+        "type": "system", "uuid": "b", "parentUuid": null, "subtype": "compact_boundary", "logicalParentUuid": "b",
+    });
+    std::fs::write(&file, format!("{circle}\n")).unwrap();
+    assert!(whole(&file).unwrap().len() <= 2);
+}
+
+#[test]
+fn conversations_are_listed_in_parts_with_where_they_were_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |cwd: &str, id: &str, age: u64| {
+        let file = session_file(folder.path(), Path::new(cwd), id);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let entry = json!({ "type": "user", "cwd": cwd, "message": { "role": "user", "content": id } });
+        std::fs::write(&file, format!("{{}}\n{entry}\n")).unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 - age);
+        File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    };
+    for (cwd, id, age) in [("/a", "a1", 3), ("/b", "b1", 2), ("/a", "a2", 1)] {
+        write(cwd, id, age);
+    }
+    let told = |cwd: Option<&str>, from, most| {
+        let Page { sessions, more } = page(folder.path(), cwd.map(Path::new), from, most);
+        let one = |(cwd, found): &(PathBuf, Found)| format!("{}:{}", cwd.display(), found.id);
+        (sessions.iter().map(one).collect::<Vec<_>>().join(" "), more)
+    };
+    let cases = [
+        (None, 0, 9, ("/a:a2 /b:b1 /a:a1", false)),
+        (None, 0, 2, ("/a:a2 /b:b1", true)),
+        (None, 2, 2, ("/a:a1", false)),
+        (None, usize::MAX, 2, ("", false)),
+        (Some("/a"), 0, 9, ("/a:a2 /a:a1", false)),
+        (Some("/c"), 0, 9, ("", false)),
+    ];
+    for (cwd, from, most, (expected, more)) in cases {
+        assert_eq!(told(cwd, from, most), (expected.to_owned(), more), "{cwd:?} {from} {most}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The one end-to-end binary: posse as a user runs it, in a world of its own.
 
+mod acp;
 mod agents;
 mod bytes;
 mod config;

@@ -19,11 +19,11 @@ use super::*;
 
 /// A model that does what the last message says: `do: [{"text": …}, {"tool": …, "input": …}, {"echo": "/system"}]`.
 /// What tools answer it repeats; anything else it says back.
-fn obedient() -> FakeModel {
+pub(super) fn obedient() -> FakeModel {
     FakeModel::answering(obey)
 }
 
-fn obey(request: &Recorded) -> Answer {
+pub(super) fn obey(request: &Recorded) -> Answer {
     let blocks = request.body["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
     let blocks: Vec<Value> = blocks.and_then(Value::as_array).cloned().unwrap_or_default();
     let said = |text: &&str| !text.starts_with("<system-reminder>");
@@ -77,7 +77,7 @@ fn carry_out(orders: &[Value], request: &Recorded) -> Answer {
 }
 
 /// A world for a program that uses an SDK.
-fn world(model: &FakeModel) -> TestEnv {
+pub(super) fn world(model: &FakeModel) -> TestEnv {
     let mut env = env();
     env.set("ANTHROPIC_BASE_URL", &model.url()).set("ANTHROPIC_API_KEY", "sk-ant-test");
     env.set("CLAUDE_CODE_MAX_RETRIES", "0").set("POSSE", env!("CARGO_BIN_EXE_posse"));
@@ -87,7 +87,7 @@ fn world(model: &FakeModel) -> TestEnv {
 }
 
 #[allow(clippy::disallowed_methods)] // The test command hands the place over in the environment.
-fn installed(variable: &str) -> Option<String> {
+pub(super) fn installed(variable: &str) -> Option<String> {
     let place = std::env::var(variable).ok();
     if place.is_none() {
         let _ = writeln!(std::io::stderr(), "skipped: {variable} is not set; `cargo xtask test` sets it");
@@ -96,7 +96,7 @@ fn installed(variable: &str) -> Option<String> {
 }
 
 /// Runs a program and compares its checks with those expected. A check that is left out has failed.
-fn check(mut command: Command, env: &TestEnv, expected: &[&str]) {
+pub(super) fn check(mut command: Command, env: &TestEnv, expected: &[&str]) {
     command.env_clear().envs(env.vars()).current_dir(env.cwd());
     if let Some(path) = option_env!("PATH") {
         command.env("PATH", path);
