@@ -204,6 +204,8 @@ pub struct Settings {
     pub rules: Vec<PermissionRule>,
     /// `permissions.additionalDirectories`, as written.
     pub additional_directories: Vec<Set<Box<str>>>,
+    /// `outputStyle`.
+    pub output_style: Option<Set<Box<str>>>,
     /// `permissions.defaultMode`.
     pub default_mode: Option<Set<Mode>>,
     /// `permissions.disableBypassPermissionsMode`.

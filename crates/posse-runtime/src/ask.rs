@@ -139,7 +139,7 @@ impl Desk {
     /// The answer; nothing if nobody sits here, or they leave before they have answered.
     async fn lay<A, R>(&self, ask: A, kind: impl FnOnce(Pending<A, R>) -> Ask) -> Option<R> {
         let (reply, answer) = oneshot::channel();
-        self.queue.as_ref()?.send(kind(Pending { ask, reply })).ok()?;
+        self.queue.as_ref()?.send(kind(Pending { ask: Box::new(ask), reply })).ok()?;
         answer.await.ok()
     }
 }
@@ -166,7 +166,7 @@ impl Ask {
 #[derive(Debug)]
 pub struct Pending<A, R> {
     /// What is asked.
-    pub ask: A,
+    pub ask: Box<A>,
     reply: oneshot::Sender<R>,
 }
 

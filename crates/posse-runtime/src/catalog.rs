@@ -60,6 +60,8 @@ pub struct CatalogOptions {
     pub agents: Option<String>,
     /// `--plugin-dir`.
     pub plugin_dirs: Vec<PathBuf>,
+    /// `--plugin-dir-no-mcp`: plugins whose servers of tools somebody else starts.
+    pub plugin_dirs_without_servers: Vec<PathBuf>,
     /// `--settings`: JSON, or the path of a JSON file.
     pub settings: Option<String>,
     /// What the program at the other end has added to those since, as JSON.
@@ -318,6 +320,8 @@ fn forbid_sideloading(settings: &Settings, options: &CatalogOptions) -> Result<(
         "--agents"
     } else if !options.plugin_dirs.is_empty() {
         "--plugin-dir"
+    } else if !options.plugin_dirs_without_servers.is_empty() {
+        "--plugin-dir-no-mcp"
     } else {
         return Ok(());
     };

@@ -215,11 +215,16 @@ impl Shelf {
         own.unwrap_or(&self.circumstances.project).to_owned()
     }
 
-    /// Whether a rule keeps a skill from being used: what cannot be used is not offered.
-    fn is_denied(&self, name: &str) -> bool {
+    /// Whether there is a list of skills, and this one is not on it.
+    fn is_left_out(&self, name: &str) -> bool {
         let bare = name.rsplit(':').next().unwrap_or(name);
         let is_listed = |only: &Vec<String>| only.iter().any(|one| one == name || one == bare);
-        if self.circumstances.only.as_ref().is_some_and(|only| !is_listed(only)) {
+        self.circumstances.only.as_ref().is_some_and(|only| !is_listed(only))
+    }
+
+    /// Whether a rule keeps a skill from being used: what cannot be used is not offered.
+    fn is_denied(&self, name: &str) -> bool {
+        if self.is_left_out(name) {
             return true;
         }
         self.circumstances.denied.iter().any(|denied| match denied.strip_suffix(":*") {
@@ -334,6 +339,9 @@ impl Skills for Shelf {
             // Exactly this name: it is the one that was judged.
             let name = name.trim_start_matches('/');
             let Some(skill) = registry.get(name) else { return Err(unknown(name, &registry)) };
+            if self.is_left_out(name) {
+                return Err(format!("The skill {name} is not among those that this session may use."));
+            }
             if !skill.is_for_models() {
                 return Err(format!(
                     "The skill {name} is for the user only, who can type /{name} (disable-model-invocation)."

@@ -532,6 +532,7 @@ impl SourceArgs {
             add_dirs: add_dir,
             agents,
             plugin_dirs: plugin_dir,
+            plugin_dirs_without_servers: Vec::new(),
             settings,
             sources: setting_sources.unwrap_or_default(),
             bare,

@@ -20,7 +20,7 @@ use terminal::Terminal;
 pub fn run(world: &World) -> ExitCode {
     let args = match Args::try_parse_from(&world.args) {
         Ok(args) => args,
-        Err(error) => return report::usage(&error),
+        Err(error) => return report::usage(&error, &world.args),
     };
     let mut terminal = Terminal::of_process(world, args.color);
     let outcome = commands::run(args, world, &mut terminal);

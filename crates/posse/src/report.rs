@@ -1,5 +1,6 @@
 //! Errors at the top: one message, hints, one exit code.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -63,6 +64,16 @@ pub enum Error {
     Io(io::Error),
 }
 
+impl Error {
+    /// The same for a program that started posse: whatever keeps a session from starting has one exit code.
+    pub fn for_programs(self) -> Self {
+        match self {
+            Self::Failure(failure) => Self::Failure(Failure { usage: false, ..failure }),
+            Self::Io(error) => Self::Io(error),
+        }
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
@@ -117,10 +128,17 @@ pub fn text(failure: &Failure, style: Style) -> String {
     text
 }
 
-/// What the argument parser has to say: help and version are results, the rest are errors.
-pub fn usage(error: &clap::Error) -> ExitCode {
+/// What the argument parser has to say: help and version are results, the rest are errors. Programs that start posse
+/// know one code for all that keeps a session from starting.
+pub fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+    let apart = args.windows(2).any(|pair| pair[0] == "--input-format" && pair[1] == "stream-json");
+    let by_program = apart || args.iter().any(|arg| arg == "--input-format=stream-json");
+    match (error.use_stderr(), by_program) {
+        (false, _) => ExitCode::SUCCESS,
+        (true, true) => ExitCode::from(PROBLEMS),
+        (true, false) => ExitCode::from(USAGE),
+    }
 }
 
 /// A command that was to run in a sandbox did not run.

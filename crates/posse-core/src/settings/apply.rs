@@ -91,6 +91,7 @@ pub(super) fn apply(
         "availableModels" => limit(&mut settings.available_models, node, by),
         "model" => settings.model = text(node, by),
         "agent" => settings.agent = text(node, by),
+        "outputStyle" => settings.output_style = text(node, by),
         "apiKeyHelper" => settings.api_key_helper = text(node, by),
         "cleanupPeriodDays" => {
             settings.cleanup_period_days = whole(node).map(|value| Set { value, by: by.clone() });

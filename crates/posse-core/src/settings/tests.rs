@@ -30,6 +30,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         sandbox: _,
         model,
         agent,
+        output_style,
         api_key_helper,
         available_models,
         plugins,
@@ -79,6 +80,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         format!("hook {} {}", handlers.collect::<Vec<_>>().join("; "), by(set))
     }));
     lines.extend(agent.iter().map(|set| format!("agent {} {}", set.value, by(&set.by))));
+    lines.extend(output_style.iter().map(|set| format!("style {} {}", set.value, by(&set.by))));
     lines.extend(cleanup_period_days.iter().map(|set| format!("days {} {}", set.value, by(&set.by))));
     for (name, limit) in [("hook urls", &hook_urls), ("hook env", &hook_env)] {
         lines.extend(limit.iter().map(|set| format!("{name} {} {}", set.value.join(","), by(&set.by))));

@@ -77,6 +77,8 @@ struct Case<'a> {
     is_changed: bool,
     cwd: &'a Path,
     words: &'a [String],
+    /// Why a hook wants a person to look at it.
+    asked_because: Option<String>,
     found: Authorized,
 }
 
@@ -115,7 +117,15 @@ impl Guard {
             stop: None,
             mode: None,
         };
-        let mut case = Case { call, input: call.input.clone(), is_changed: false, cwd, words, found };
+        let mut case = Case {
+            call,
+            input: call.input.clone(),
+            is_changed: false,
+            cwd,
+            words,
+            asked_because: None,
+            found,
+        };
         let answer = match self.before(&mut case).await {
             Ok(hook) => self.after_hooks(&mut case, hook).await,
             Err(why) => Err(why),
@@ -153,7 +163,10 @@ impl Guard {
         }
         match merged.permission {
             Some((HookVerdict::Allow, _)) => Ok(Some(HookSays::Allow)),
-            Some((HookVerdict::Ask, _)) => Ok(Some(HookSays::Ask)),
+            Some((HookVerdict::Ask, why)) => {
+                case.asked_because = why;
+                Ok(Some(HookSays::Ask))
+            }
             Some((HookVerdict::Defer, why)) => {
                 let why = why.unwrap_or_else(|| "a hook put the call off".into());
                 let call = ToolCall { input: case.input.clone(), ..case.call.clone() };
@@ -276,7 +289,8 @@ impl Guard {
                 return self.take_request(case, request).await;
             }
         }
-        let reason = doubt.map_or_else(|| decision.reason.to_string(), str::to_owned);
+        let by_hook = case.asked_because.as_deref().filter(|_| decision.reason == Reason::Hook);
+        let reason = doubt.or(by_hook).map_or_else(|| decision.reason.to_string(), str::to_owned);
         if !self.desk.is_staffed() {
             return Err(nobody(&case.call.name, &decision.reason, doubt));
         }

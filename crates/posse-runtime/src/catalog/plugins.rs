@@ -138,6 +138,8 @@ struct Wanted {
     /// Without a name for what the command line names: only the manifest knows it.
     id: Option<Box<str>>,
     is_managed: bool,
+    /// Whether the servers of tools that it brings along count.
+    has_servers: bool,
 }
 
 /// Loads the plugins of the command line and of the settings.
@@ -150,8 +152,11 @@ pub(super) fn load(
 ) -> LoadedPlugins {
     let mut loading = Loading { layout, settings, findings, loaded: LoadedPlugins::default() };
     let mut wanted: Vec<Wanted> = Vec::new();
-    for (place, dir) in options.plugin_dirs.iter().enumerate() {
-        wanted.extend(loading.given(&world.cwd.join(dir), place, world));
+    let whole = options.plugin_dirs.iter().map(|dir| (dir, true));
+    let others = options.plugin_dirs_without_servers.iter().map(|dir| (dir, false));
+    for (place, (dir, has_servers)) in whole.chain(others).enumerate() {
+        let given = loading.given(&world.cwd.join(dir), place, world);
+        wanted.extend(given.into_iter().map(|one| Wanted { has_servers, ..one }));
     }
     wanted.extend(loading.enabled());
     for one in &wanted {
@@ -169,7 +174,7 @@ pub(super) fn load_one(
     findings: &mut Findings,
 ) -> Option<Plugin> {
     let mut loading = Loading { layout, settings, findings, loaded: LoadedPlugins::default() };
-    loading.one(&Wanted { folder: folder.to_owned(), id: None, is_managed: false });
+    loading.one(&Wanted { folder: folder.to_owned(), id: None, is_managed: false, has_servers: true });
     loading.loaded.plugins.pop()
 }
 
@@ -193,7 +198,7 @@ impl Loading<'_> {
 
     /// What `--plugin-dir` may name: a plugin, an archive of one, or a folder of plugins.
     fn given(&mut self, dir: &Path, place: usize, world: &World) -> Vec<Wanted> {
-        let wanted = |folder| Wanted { folder, id: None, is_managed: false };
+        let wanted = |folder| Wanted { folder, id: None, is_managed: false, has_servers: true };
         let inline = format!("inline[{place}]");
         if dir.is_file() {
             let base = self.store().map_or_else(|| world.temp_dir(), |store| store.inline());
@@ -245,7 +250,8 @@ impl Loading<'_> {
             };
             if self.is_sound(record) {
                 let is_managed = set.by.layer == Layer::Managed;
-                wanted.push(Wanted { folder: record.path.clone(), id: Some(id.clone()), is_managed });
+                let (folder, id) = (record.path.clone(), Some(id.clone()));
+                wanted.push(Wanted { folder, id, is_managed, has_servers: true });
             }
         }
         wanted
@@ -288,7 +294,7 @@ impl Loading<'_> {
 
     /// Loads one plugin: what it brings, then its agents.
     fn one(&mut self, wanted: &Wanted) {
-        let Wanted { folder, id, is_managed } = wanted;
+        let Wanted { folder, id, is_managed, has_servers } = wanted;
         let mut diagnostics = Vec::new();
         let parts = Parts::read(folder, &mut diagnostics);
         let name = parts.as_ref().map(|parts| parts.manifest.name.clone());
@@ -310,6 +316,9 @@ impl Loading<'_> {
             return;
         }
         self.load_parts(parts, id, *is_managed);
+        if let Some(plugin) = self.loaded.plugins.last_mut().filter(|_| !has_servers) {
+            plugin.servers.clear();
+        }
     }
 
     fn load_parts(&mut self, mut parts: Parts, id: Box<str>, is_managed: bool) {
@@ -611,6 +620,7 @@ fn kind_of(one: &Diagnostic) -> &'static str {
         Rule::PluginNotFound => "plugin-not-found",
         Rule::PluginChanged => "plugin-changed",
         Rule::PluginOption => "option-not-set",
+        Rule::InvalidPlugin if !one.file.exists() => "path-not-found",
         Rule::InvalidPlugin => "manifest-validation-error",
         Rule::JsonSyntax if is_manifest => "manifest-parse-error",
         Rule::JsonSyntax => "hook-load-failed",

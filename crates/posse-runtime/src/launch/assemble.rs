@@ -102,7 +102,11 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         window,
         max_tokens,
     };
-    let facts = Facts { cwd: cx.cwd.get(), ..facts(&catalog, agent.as_ref(), &world, told) };
+    let facts = Facts {
+        cwd: cx.cwd.get(),
+        betas: request.betas.clone(),
+        ..facts(&catalog, agent.as_ref(), &world, told)
+    };
     let is_taken_up = !session.history.is_empty();
     let mut run = Run::new(setup, session.history, cx.clone(), session.transcript, sender);
     if is_taken_up {
@@ -176,6 +180,12 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
         servers: told.servers.status(),
         skills: told.skills.skills(),
         slash_commands: told.skills.slash_commands(),
+        betas: Vec::new(),
+        output_style: catalog
+            .settings
+            .output_style
+            .as_ref()
+            .map_or("default".into(), |set| set.value.clone()),
         key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),
         window: told.window,
         max_tokens: told.max_tokens,

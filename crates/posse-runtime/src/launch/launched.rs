@@ -326,6 +326,10 @@ pub struct Facts {
     pub skills: Vec<String>,
     /// What can be typed after a slash.
     pub slash_commands: Vec<String>,
+    /// Features of the provider that were asked for.
+    pub betas: Vec<String>,
+    /// The name that settings give to how answers are written.
+    pub output_style: Box<str>,
     /// Where the key comes from.
     pub key_source: &'static str,
     /// How many tokens the model can hold.

@@ -20,7 +20,7 @@ use url::Url;
 use super::http::{self, Events, Http};
 use super::secret::{Secret, scrub};
 use super::{Model, Request, ThinkingDisplay};
-use crate::world::World;
+use crate::world::{Env, World};
 
 pub use credential::{Credential, KeyHelper};
 
@@ -49,6 +49,24 @@ pub struct Anthropic {
     http: Http,
 }
 
+/// Who asks: posse, and whoever started it if that says so. What cannot stand in a header is left out.
+fn user_agent(env: &Env) -> String {
+    let posse = concat!("posse/", env!("CARGO_PKG_VERSION"));
+    let named = |variable: &str, before: &str| {
+        let name = env.get(variable)?.trim();
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b"()".contains(&byte));
+        (is_plain && !name.is_empty()).then(|| format!("{before}{name}"))
+    };
+    let starter = named("CLAUDE_CODE_ENTRYPOINT", "").map(|name| format!("external, {name}"));
+    let others = [
+        starter,
+        named("CLAUDE_AGENT_SDK_VERSION", "agent-sdk/"),
+        named("CLAUDE_AGENT_SDK_CLIENT_APP", "client-app/"),
+    ];
+    let others: Vec<String> = others.into_iter().flatten().collect();
+    if others.is_empty() { posse.to_owned() } else { format!("{posse} ({})", others.join(", ")) }
+}
+
 impl Anthropic {
     /// The endpoint and key the environment names. A key helper, a setting rather than a variable, serves if no key
     /// is named.
@@ -64,7 +82,7 @@ impl Anthropic {
             custom_headers: env.get("ANTHROPIC_CUSTOM_HEADERS").map(http::parse_headers).unwrap_or_default(),
             betas: env.get("ANTHROPIC_BETAS").map(list).unwrap_or_default(),
             stall: Duration::from_millis(env.number("CLAUDE_STREAM_IDLE_TIMEOUT_MS").unwrap_or(90_000)),
-            user_agent: concat!("posse/", env!("CARGO_PKG_VERSION")).to_owned(),
+            user_agent: user_agent(env),
             task_budget: None,
             thinking_display: ThinkingDisplay::default(),
             http: Http::new(world),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use posse_runtime::model::Thinking;
+use posse_runtime::world::Env;
 
 /// What such programs say.
 #[derive(Debug, Default, clap::Args)]
@@ -53,6 +54,8 @@ pub struct HostArgs {
     pub project_config_root: Option<PathBuf>,
     #[arg(long, value_name = "FILE", hide = true)]
     pub debug_file: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    pub debug_to_stderr: bool,
     #[arg(long, value_name = "LIST", hide = true)]
     pub channels: Option<String>,
     #[arg(long, value_name = "NAME", hide = true)]
@@ -62,9 +65,11 @@ pub struct HostArgs {
 }
 
 impl HostArgs {
-    /// How much to think.
-    pub fn thoughts(&self) -> Thinking {
-        match (self.max_thinking_tokens, self.thinking) {
+    /// How much to think. What is typed wins over the environment.
+    pub fn thoughts(&self, env: &Env) -> Thinking {
+        let usual = || env.number("MAX_THINKING_TOKENS").and_then(|tokens| u32::try_from(tokens).ok());
+        let tokens = self.max_thinking_tokens.or_else(|| usual().filter(|_| self.thinking.is_none()));
+        match (tokens, self.thinking) {
             (Some(0), _) | (_, Some(ThinkingArg::Disabled)) => Thinking::Disabled,
             (Some(tokens), _) => Thinking::Budget(tokens),
             (None, Some(ThinkingArg::Adaptive | ThinkingArg::Enabled)) => Thinking::Adaptive,

@@ -134,6 +134,40 @@ struct Early {
     others: Vec<Input>,
 }
 
+impl Early {
+    /// Goes on listening while the session is made, which can take as long as the slowest server: nothing is done yet,
+    /// so that a wish to stop is granted at once.
+    async fn hear_until<T>(&mut self, made: impl Future<Output = T>, ends: &mut Ends, wire: &Wire) -> T {
+        tokio::pin!(made);
+        let mut is_open = !matches!(self.others.last(), Some(Input::End));
+        loop {
+            let input = tokio::select! {
+                biased;
+                made = &mut made => return made,
+                input = ends.inbox.recv(), if is_open => input.unwrap_or(Input::End),
+            };
+            is_open = !matches!(input, Input::End);
+            match &input {
+                Input::Line(Incoming::Request(request))
+                    if request.subtype == "interrupt" && !request.is_on("cancel_queued") =>
+                {
+                    wire.answer(&request.id, Some(json!({ "still_queued": self.queued() })));
+                }
+                Input::Line(_) | Input::Bad(_) | Input::End => self.others.push(input),
+            }
+        }
+    }
+
+    /// What waits to be said, by the names that the host gave it.
+    fn queued(&self) -> Vec<&str> {
+        let named = self.others.iter().filter_map(|input| match input {
+            Input::Line(Incoming::User(line)) => line.uuid.as_deref(),
+            Input::Line(_) | Input::Bad(_) | Input::End => None,
+        });
+        named.collect()
+    }
+}
+
 impl Beginning {
     async fn go(mut self, terminal: &mut Terminal) -> CommandResult {
         let mut signals = Signals::listen();
@@ -142,16 +176,16 @@ impl Beginning {
             _ = signals.next() => return Ok(Outcome::Interrupted),
         };
         let Some(mut early) = early? else { return Ok(Outcome::Fine) };
-        let Self { world, request, wire, ends, asks, options, first, prompt_tool, mirror } = self;
+        let Self { world, request, wire, mut ends, asks, options, first, prompt_tool, mirror } = self;
         let written = async |ends: &mut Ends| {
             wire.end();
             // Nobody is left to be told that it was not written.
             let _ = (&mut ends.written).await;
         };
-        let launched = match launch(&world, request.clone()).await {
+        let launching = launch(&world, request.clone());
+        let launched = match early.hear_until(launching, &mut ends, &wire).await {
             Ok(launched) => launched,
             Err(error) => {
-                let mut ends = ends;
                 let asked = match &request.session {
                     SessionChoice::NewWith(id) | SessionChoice::Resume { id, fork: _ } => Some(id.clone()),
                     SessionChoice::New | SessionChoice::Continue { .. } => None,

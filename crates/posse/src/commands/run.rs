@@ -33,7 +33,7 @@ use crate::terminal::Terminal;
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
     if args.host.input_format == InputFormat::StreamJson {
-        return host::run(args, world, terminal);
+        return host::run(args, world, terminal).map_err(Error::for_programs);
     }
     let in_person = terminal.is_terminal && std::io::stdin().is_terminal();
     let prompt_tool = args.authority.permission_prompt_tool.clone();
@@ -250,7 +250,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         authority.permission_mode
     };
     let mut catalog = sources.options();
-    catalog.plugin_dirs.extend(host.plugin_dir_no_mcp.iter().cloned());
+    catalog.plugin_dirs_without_servers.clone_from(&host.plugin_dir_no_mcp);
     catalog.parent.clone_from(&host.managed_settings);
     catalog.project_root.clone_from(&host.project_config_root);
     Ok(LaunchRequest {
@@ -278,7 +278,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         max_turns,
         max_budget_usd,
         effort: effort.map(|level| Effort::Level(level.into())),
-        thinking: host.thoughts(),
+        thinking: host.thoughts(&world.env),
         json_schema,
         no_persistence: session.no_session_persistence,
         worktree: session.worktree.clone(),

@@ -150,12 +150,15 @@ impl Stream {
             "slash_commands": facts.slash_commands,
             "apiKeySource": facts.key_source,
             "claude_code_version": VERSION,
-            "output_style": "default",
+            "output_style": facts.output_style,
             "agents": facts.agents,
             "skills": facts.skills,
             "plugins": facts.plugins.iter().map(plugin).collect::<Vec<_>>(),
             "uuid": self.world.ids.uuid(),
         });
+        if !facts.betas.is_empty() {
+            line["betas"] = json!(facts.betas);
+        }
         if !facts.failed.is_empty() {
             let failed = facts.failed.iter().map(|(file, reason)| json!({ "file": file, "reason": reason }));
             line["agents_failed"] = failed.collect();

@@ -2,8 +2,10 @@
 //!
 //! `cargo xtask test` installs the SDKs and says where: `POSSE_TEST_PYTHON`, `POSSE_TEST_SDK`. Run without, the tests of
 //! that language say that they were skipped. The programs in `tests/sdk` print one line per check.
+//! What posse does not do yet stands there, too, and is run with `POSSE_TEST_LATER=1` by whoever starts a program by hand.
 
 mod background;
+mod coverage;
 mod mcp;
 mod raw;
 mod requests;
@@ -62,9 +64,16 @@ fn carry_out(orders: &[Value], request: &Recorded) -> Answer {
         } else if let Some(tool) = order["tool"].as_str() {
             let id = order["id"].as_str().map_or_else(|| format!("toolu_{place}"), str::to_owned);
             reply = reply.tool(&id, tool, &order["input"]);
+        } else if order["block"].is_object() {
+            reply = reply.block(order["block"].clone(), Vec::new());
+        } else if let Some(reason) = order["stop"].as_str() {
+            reply = reply.stop(reason);
         } else if let Some(status) = order["fail"].as_u64() {
-            let status = u16::try_from(status).unwrap_or(500);
-            return Answer::error(status, "api_error", "as you wish");
+            // Some fail only with one model.
+            if order["model"].is_null() || order["model"] == request.body["model"] {
+                let status = u16::try_from(status).unwrap_or(500);
+                return Answer::error(status, "api_error", "as you wish");
+            }
         } else {
             stalls = true;
         }
@@ -113,55 +122,142 @@ pub(super) fn check(mut command: Command, env: &TestEnv, expected: &[&str]) {
 }
 
 #[allow(clippy::disallowed_methods)] // Tests start programs of others.
-fn python(group: &str, expected: &[&str]) {
+fn python(area: &str, expected: &[&str]) {
     let Some(packages) = installed("POSSE_TEST_PYTHON") else { return };
     let model = obedient();
     let mut env = world(&model);
     env.set("PYTHONPATH", &packages).set("PYTHONDONTWRITEBYTECODE", "1");
     let mut command = Command::new("python3");
-    command.args([concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/checks.py"), group]);
+    command.arg(format!("{PROGRAMS}/python/{area}.py"));
     check(command, &env, expected);
 }
 
 #[allow(clippy::disallowed_methods)] // As above.
-fn typescript(group: &str, expected: &[&str]) {
+fn typescript(area: &str, expected: &[&str]) {
     let Some(packages) = installed("POSSE_TEST_SDK") else { return };
     let model = obedient();
     let mut env = world(&model);
     env.set("POSSE_TEST_SDK", &packages);
     let mut command = Command::new("node");
-    command.args([concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/checks.mjs"), group]);
+    command.arg(format!("{PROGRAMS}/ts/{area}.mjs"));
     check(command, &env, expected);
 }
 
-macro_rules! groups {
-    ($language:ident: $($name:ident => $checks:expr;)*) => {
+/// Where the programs are.
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk");
+
+/// One test per program, and a list of everything they check.
+macro_rules! areas {
+    ($language:ident $all:ident: $($name:ident => $checks:expr;)*) => {
         mod $language {
             $(#[test]
             fn $name() {
                 super::$language(stringify!($name), &$checks);
             })*
         }
+
+        const $all: &[(&str, &[&str])] = &[$((stringify!($name), &$checks),)*];
     };
 }
 
-groups! { python:
-    queries => ["a plain question", "prompts", "tools", "limits", "the provider", "failures"];
-    sessions => ["resume", "fork", "named", "listed", "cut", "stored", "refused"];
-    permissions => ["allowed", "changed", "denied", "interrupted", "remembered", "broken", "questions"];
-    hooks => ["before a tool", "after a tool", "put off", "prompt and stop", "failing"];
-    control => ["turns", "mode", "model", "interrupt", "context", "unknown servers", "tasks"];
-    servers => ["tools of the program", "a tool that decides"];
-    agents => ["in the foreground", "in the background", "their transcripts"];
-    shapes => ["partial", "structured", "replayed", "rewound"];
+areas! { python PYTHON:
+    queries => [
+        "a plain question", "prompts", "every prompt", "tools", "limits", "the provider",
+        "a model that fails", "thoughts", "who asks", "the surroundings", "a line that is too long",
+        "flags", "failures",
+    ];
+    settings => [
+        "sources", "sources of the user", "settings", "a style of answers", "skills", "commands",
+        "plugins", "more folders", "modes", "nobody to ask", "confined",
+    ];
+    sessions => [
+        "resume", "fork", "named", "listed", "cut", "refused", "by title", "named forks", "looked up",
+        "changed from outside", "of agents", "not kept", "parallel calls", "after a summary",
+    ];
+    stores => [
+        "stored", "gone from the disk", "a store that takes too long", "the same as on disk",
+        "as it happens", "changed there", "brought in", "a store that fails",
+    ];
+    permissions => [
+        "allowed", "changed", "denied", "interrupted", "remembered", "broken", "questions", "what is told",
+        "asked by agents", "not asked", "rules to ask", "written down", "more places", "plans",
+    ];
+    hooks => [
+        "before a tool", "after a tool", "put off", "prompt and stop", "failing",
+    ];
+    events => [
+        "around a tool", "what hooks add", "what a tool said is changed", "what hooks say to the user",
+        "asked and denied", "stopping early", "prompts and ends", "agents come and go",
+        "agents that are not let go", "summaries", "notices", "permission requests", "others by name",
+        "several at once", "answers that come later", "events of commands",
+    ];
+    control => [
+        "turns", "mode", "model", "interrupt", "context", "unknown servers", "tasks", "connecting",
+        "several prompts", "server info", "every mode", "models by name", "interrupting questions",
+        "how full it is", "stopping a task", "leaving early",
+    ];
+    servers => [
+        "tools of the program", "a tool that decides", "servers of others", "servers over http",
+        "only these", "servers that fail", "results of all kinds", "several tools at once",
+        "what is forbidden", "interrupting a tool",
+    ];
+    agents => [
+        "in the foreground", "in the background", "their transcripts", "what they are", "what they know",
+        "what they may do", "servers of their own", "which run in the background",
+        "an agent for everything", "many", "from files",
+    ];
+    shapes => [
+        "partial", "structured", "replayed", "rewound", "answers", "ends", "sums", "the first message",
+        "thoughts in pieces", "tool results", "structured by tools", "tasks and their news",
+        "a new conversation", "blocks of the provider", "denials", "tries", "states",
+    ];
+    journeys => [
+        "a clean run is silent", "errors reach the program", "a hook for a later turn",
+        "one result with a hook", "a request from the future", "changed on the way", "a file outside",
+        "traced", "breaking off",
+    ];
 }
 
-groups! { typescript:
-    queries => ["a plain question", "prompts", "tools", "limits", "the provider"];
-    permissions => ["allowed", "denied", "questions"];
-    hooks => ["before a tool"];
-    control => ["supported", "turns", "mode", "model", "interrupt", "unsupported", "rewound"];
-    servers => ["tools of the program"];
-    agents => ["in the foreground"];
-    shapes => ["partial", "structured", "sessions"];
+areas! { typescript TYPESCRIPT:
+    queries => [
+        "a plain question", "prompts", "tools", "limits", "the provider", "every prompt",
+        "a model that fails", "thoughts", "who asks", "the surroundings", "more folders", "flags",
+        "another way to start it", "called off", "failures",
+    ];
+    settings => [
+        "sources", "settings", "skills", "plugins", "modes", "nobody to ask", "confined", "not kept",
+    ];
+    sessions => [
+        "resumed", "named", "cut", "looked up", "changed from outside", "of agents", "stored",
+        "stored as it happens", "a store that fails", "brought in",
+    ];
+    permissions => [
+        "allowed", "denied", "questions", "what is told", "remembered", "broken", "taken back",
+        "a tool that decides", "plans",
+    ];
+    hooks => [
+        "before a tool", "around a tool", "what they change", "prompts and ends", "sessions begin and end",
+        "commands of the project", "agents come and go", "worktrees come and go", "summaries",
+        "models are switched", "permissions are asked for", "tasks are kept", "places change",
+        "files change", "settings change", "failing", "put off", "for commands, told on demand",
+    ];
+    control => [
+        "supported", "turns", "mode", "model", "interrupt", "asked in vain", "rewound",
+        "what it begins with", "greeted again", "more to say", "without an answer",
+        "interrupts and what waits", "how full it is", "sent to the background", "stopped one by one",
+        "started ahead", "closed",
+    ];
+    servers => [
+        "tools of the program", "servers of others", "only these", "their state", "tools that fail",
+        "what is forbidden", "interrupting a tool",
+    ];
+    agents => [
+        "in the foreground", "what they are", "what they say", "in the background", "for everything",
+        "from files",
+    ];
+    shapes => [
+        "partial", "structured", "sessions", "every message has its name", "ends", "thoughts in pieces",
+        "what does not fit", "as it is written", "shown again", "a new conversation", "summaries", "tasks",
+        "tries and denials", "states",
+    ];
 }

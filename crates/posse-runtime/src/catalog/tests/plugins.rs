@@ -93,7 +93,7 @@ pl/.claude-plugin/plugin.json:2:11 old-manifest
 pl/.claude-plugin/plugin.json:3:13 old-manifest"
     );
     let kinds: Vec<&str> = load(&env, &options).plugin_faults.iter().map(|fault| fault.kind).collect();
-    assert_eq!(kinds, ["manifest-validation-error", "manifest-parse-error"]);
+    assert_eq!(kinds, ["path-not-found", "manifest-parse-error"]);
 }
 
 #[test]

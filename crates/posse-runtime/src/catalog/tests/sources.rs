@@ -233,6 +233,10 @@ fn the_administrator_can_forbid_sideloading() {
     let options = CatalogOptions { agents: Some("{}".into()), ..CatalogOptions::default() };
     let error = Catalog::load(&world(&env), &options).unwrap_err();
     assert!(matches!(error, LoadError::Forbidden { flag: "--agents", .. }), "{error:?}");
+    let plugins = vec![env.path("plugin")];
+    let bare = CatalogOptions { plugin_dirs_without_servers: plugins, ..CatalogOptions::default() };
+    let error = Catalog::load(&world(&env), &bare).unwrap_err();
+    assert!(matches!(error, LoadError::Forbidden { flag: "--plugin-dir-no-mcp", .. }), "{error:?}");
     assert!(Catalog::load(&world(&env), &CatalogOptions::default()).is_ok());
     // Only the administrator may: the same key elsewhere is reported and does nothing.
     std::fs::remove_file(env.path("managed/managed-settings.json")).unwrap();

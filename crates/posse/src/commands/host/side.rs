@@ -345,6 +345,8 @@ impl Side {
 
     /// Shows what happened.
     pub(super) fn show(&mut self, event: &Event) {
+        // What is told of has been written down.
+        self.say_mirrored();
         if let Some(log) = &mut self.log
             && let Some(line) = log.debug.event(event)
         {

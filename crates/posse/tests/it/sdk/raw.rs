@@ -377,6 +377,53 @@ fn a_start_that_is_refused_says_so_before_the_greeting_is_answered() {
 }
 
 #[test]
+fn whatever_keeps_a_session_from_starting_has_one_exit_code() {
+    let model = obedient();
+    let env = world(&model);
+    for args in [
+        &["--no-such-flag"][..],
+        &["--permission-mode", "nonsense"],
+        &["--settings", "nowhere.json"],
+        &["--session-id=no-uuid"],
+        &["--resume-drops-turn="],
+    ] {
+        let mut talk = Talk::start(&env, args);
+        talk.user("hello");
+        let (code, lines, stderr) = talk.finish();
+        assert_eq!((code, lines.len()), (Some(1), 0), "{args:?}: {stderr}");
+        assert!(!stderr.is_empty(), "{args:?}");
+    }
+    // A person is told apart from the program.
+    let (_, stderr) =
+        env.posse(&["-p", "hi", "--output-format", "stream-json", "--no-such-flag"]).fails_with(2);
+    assert!(stderr.contains("--no-such-flag"), "{stderr}");
+}
+
+#[test]
+fn the_first_message_tells_of_the_style_and_the_features_asked_for() {
+    let model = obedient();
+    let env = world(&model);
+    env.write("project/.claude/settings.local.json", r#"{"outputStyle": "terse"}"#);
+    let mut talk = Talk::start(&env, &["--betas", "a,b"]);
+    talk.user("hello");
+    let init = talk.until(|line| line["subtype"] == "init");
+    assert_eq!((&init["output_style"], &init["betas"]), (&json!("terse"), &json!(["a", "b"])));
+}
+
+#[test]
+fn lines_of_the_transcript_are_handed_over_as_they_are_written() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--session-mirror", "--permission-prompt-tool=stdio"]);
+    talk.user(&orders(json!([{"tool": "Bash", "input": {"command": "touch x"}}])));
+    talk.asked("can_use_tool");
+    // Nobody has answered yet, and the question of the model is there already.
+    talk.request("r", json!({"subtype": "interrupt"}));
+    let first = talk.seen.iter().find(|line| line["type"] == "transcript_mirror");
+    assert!(first.is_some(), "{}", kinds(&talk.seen));
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_last_result() {
     let model = obedient();
     for (last, code) in [("fine", 0), (r#"do: [{"fail": 400}]"#, 1)] {
@@ -433,6 +480,7 @@ fn every_flag_of_the_sdks_is_taken_in_both_spellings() {
         "--include-hook-events",
         "--session-mirror",
         "--replay-user-messages",
+        "--debug-to-stderr",
     ];
     for (joined, id) in
         [(true, "aaaaaaaa-0000-4000-8000-000000000001"), (false, "aaaaaaaa-0000-4000-8000-000000000002")]

@@ -6,7 +6,7 @@ use super::{EnterPlanMode, ExitPlanMode};
 use crate::ask::{Ask, Desk, PermissionAnswer, PermissionAsk, SharedMode};
 
 /// Presents a plan to a person who answers like this; what they saw, and what the tool said.
-async fn present(mode: &SharedMode, input: Value, answer: PermissionAnswer) -> (PermissionAsk, Answer) {
+async fn present(mode: &SharedMode, input: Value, answer: PermissionAnswer) -> (Box<PermissionAsk>, Answer) {
     let (desk, mut asks) = Desk::open();
     let tool = ExitPlanMode::new(mode.clone(), desk);
     let person = async {

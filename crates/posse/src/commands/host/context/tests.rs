@@ -25,6 +25,8 @@ fn facts() -> Facts {
         max_tokens: 1,
         cwd: PathBuf::new(),
         initial_prompt: None,
+        betas: Vec::new(),
+        output_style: "default".into(),
     }
 }
 
