@@ -38,6 +38,8 @@ pub enum Input {
     Ends,
     /// Something does: the model is told, and the turn goes on.
     GoesOn(String),
+    /// A call that was put off in an earlier turn is decided on now.
+    TakeUp(Box<str>),
     /// Stop.
     Cancel,
     /// The turn ends in the middle of a reply.
@@ -233,6 +235,7 @@ impl Turn {
                 self.say(message, out);
                 self.sample(out);
             }
+            (Phase::Idle, Input::TakeUp(call)) => self.take_up(&call, out),
             (Phase::Sampling, Input::Aside(text)) => self.say(Message::user(text), out),
             (_, Input::Aside(text)) => self.mail.push(text),
             (Phase::Sampling, Input::Replied(reply)) => self.replied(reply, out),
@@ -278,6 +281,7 @@ impl Turn {
             | (
                 Phase::Sampling,
                 Input::Prompt(_)
+                | Input::TakeUp(_)
                 | Input::Verdict { .. }
                 | Input::Answered(_)
                 | Input::Ends
@@ -286,6 +290,7 @@ impl Turn {
             | (
                 Phase::Tools(_),
                 Input::Prompt(_)
+                | Input::TakeUp(_)
                 | Input::Replied(_)
                 | Input::Failed(_)
                 | Input::Compacted(_)
@@ -295,12 +300,41 @@ impl Turn {
             | (
                 Phase::Ending(_),
                 Input::Prompt(_)
+                | Input::TakeUp(_)
                 | Input::Replied(_)
                 | Input::Failed(_)
                 | Input::Verdict { .. }
                 | Input::Answered(_),
             ) => {}
         }
+    }
+
+    /// Goes back to the calls of the last reply: one of them has been waiting, the others have their answers.
+    fn take_up(&mut self, open: &str, out: &mut Vec<Effect>) {
+        let reply = self.history.iter().rposition(|message| message.role == Role::Assistant);
+        let Some(reply) = reply.filter(|at| self.history[*at].calls().any(|call| &*call.id == open)) else {
+            return;
+        };
+        (self.reminded, self.misfits, self.requests) = (false, 0, 0);
+        let said = self.history.split_off(reply + 1).into_iter().flat_map(|message| message.blocks);
+        let mut answers: Vec<ToolAnswer> = said
+            .filter_map(|block| match block {
+                Block::ToolResult(answer) => Some(answer),
+                _ => None,
+            })
+            .collect();
+        let slot = |call: &ToolCall| {
+            let answer = answers.iter().position(|answer| answer.id == call.id && &*call.id != open);
+            let progress = match answer.map(|at| answers.swap_remove(at)) {
+                Some(answer) => Progress::Answered(answer),
+                None => {
+                    out.push(Effect::Authorize(call.clone()));
+                    Progress::Asked
+                }
+            };
+            Slot { call: call.clone(), progress }
+        };
+        self.phase = Phase::Tools(self.history[reply].calls().map(slot).collect());
     }
 
     /// Keeps what there is of a reply that will not become whole.
@@ -481,11 +515,13 @@ impl Turn {
     fn stop_tools(&mut self, outcome: Outcome, out: &mut Vec<Effect>) {
         let Phase::Tools(slots) = &self.phase else { return };
         let word = if matches!(outcome, Outcome::Cancelled { .. }) { INTERRUPTED } else { CUT_OFF };
+        // What is put off is answered when it is taken up again.
+        let waits = |call: &ToolCall| matches!(&outcome, Outcome::Deferred(put_off) if put_off.id == call.id);
         for slot in slots {
             if matches!(slot.progress, Progress::Running { .. }) {
                 out.push(Effect::StopTool(slot.call.id.clone()));
             }
-            if !matches!(slot.progress, Progress::Answered(_)) {
+            if !matches!(slot.progress, Progress::Answered(_)) && !waits(&slot.call) {
                 let answer = Arc::new(ToolAnswer::error(slot.call.id.clone(), word));
                 out.push(Effect::Record(Fact::Answered { call: slot.call.clone(), answer }));
             }

@@ -121,6 +121,7 @@ pub(super) async fn assemble(mut ground: Ground) -> Result<Launched, LaunchError
         cx,
         mode,
         notes,
+        deferred: session.deferred,
         hooks,
         servers,
         model_name,

@@ -41,6 +41,8 @@ pub struct Launched {
     pub mode: SharedMode,
     /// What the user should know before anything happens.
     pub notes: Vec<String>,
+    /// A call that a hook put off in an earlier turn: to be taken up before anything else.
+    pub deferred: Option<Box<str>>,
     pub(super) hooks: RunHooks,
     /// The model as it was asked for, which tells whose it is.
     pub(super) model_name: String,

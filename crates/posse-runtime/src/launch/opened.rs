@@ -16,6 +16,8 @@ pub(super) struct Opened {
     pub(super) id: String,
     pub(super) file: PathBuf,
     pub(super) history: Vec<Message>,
+    /// The call that was put off, if the conversation ended with that.
+    pub(super) deferred: Option<Box<str>>,
     pub(super) transcript: Transcript,
     pub(super) spool: PathBuf,
     /// Where long outputs of the conversation lie that this one is a copy of.
@@ -67,7 +69,15 @@ pub(super) fn open_session(
         transcript.append(&copied(&history.entries, &id))?;
     }
     let copied_from = source.filter(|_| fork.is_some()).map(|found| spool(&found.path));
-    Ok(Opened { history: history.messages, transcript, spool: spool(&file), file, id, copied_from })
+    Ok(Opened {
+        history: history.messages,
+        deferred: history.deferred,
+        transcript,
+        spool: spool(&file),
+        file,
+        id,
+        copied_from,
+    })
 }
 
 /// The part of a conversation that is to go on, if not all of it is.

@@ -26,7 +26,7 @@ use crate::authority::Authorized;
 use crate::model::retry::{self, NoReply};
 use crate::model::{Request, is_believable};
 use crate::session::{EntryIds, SessionError};
-use crate::world::World;
+use crate::world::{Stopwatch, World};
 
 /// What a finished piece of work feeds the machine.
 pub(super) enum Done {
@@ -87,12 +87,12 @@ pub(super) struct Flight {
 type Names = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl Flight {
-    fn new(message: Message) -> Self {
+    fn new(first: Input) -> Self {
         Self {
             work: JoinSet::new(),
             owed: HashMap::new(),
             stops: HashMap::new(),
-            inputs: VecDeque::from([Input::Prompt(message)]),
+            inputs: VecDeque::from([first]),
             ended: None,
             usage: Usage::default(),
             stop_reason: None,
@@ -123,7 +123,24 @@ impl Run {
         if let Some(why) = blocked {
             return self.blocked(why, watch.elapsed_ms());
         }
-        let mut flight = Flight::new(message);
+        self.fly(Flight::new(Input::Prompt(message)), watch, stop).await
+    }
+
+    /// Decides now on a call that was put off before, and goes on from its answer.
+    pub async fn take_up(&mut self, call: &str, stop: CancellationToken) -> Result<Ended, SessionError> {
+        let watch = self.setup.world.clock.start();
+        self.setup.guard.hooks.begin_prompt(&self.setup.world.ids.uuid());
+        self.cx.terms.begin_turn();
+        self.fly(Flight::new(Input::TakeUp(call.into())), watch, stop).await
+    }
+
+    /// Drives a turn to its end.
+    async fn fly(
+        &mut self,
+        mut flight: Flight,
+        watch: Stopwatch,
+        stop: CancellationToken,
+    ) -> Result<Ended, SessionError> {
         let mut cancelled = false;
         loop {
             while let Some(input) = flight.inputs.pop_front() {
@@ -296,7 +313,10 @@ impl Run {
                         from: None,
                     });
                 }
-                flight.inputs.push_back(Input::Verdict { call, verdict });
+                // What is put off is not refused: somebody decides on it later.
+                if !matches!(stop, Some(Outcome::Deferred(_))) {
+                    flight.inputs.push_back(Input::Verdict { call, verdict });
+                }
                 flight.inputs.extend(stop.map(Input::Stop));
             }
             Done::Tool(mut answer, aftermath) => {

@@ -101,8 +101,11 @@ impl EntryWriter {
             | Outcome::Failed(_) => "failed",
         };
         let stamp = world.clock.stamp();
-        let line =
+        let mut line =
             json!({ "type": TURN_END, "status": status, "sessionId": self.session, "timestamp": stamp });
+        if let Outcome::Deferred(call) = outcome {
+            line["deferred"] = json!(call.id);
+        }
         self.agent.is_none().then_some(line)
     }
 

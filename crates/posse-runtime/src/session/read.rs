@@ -8,6 +8,7 @@ use posse_core::message::{Block, Message, Role, ToolAnswer, json as wire};
 use serde_json::Value;
 
 use super::SessionError;
+use super::entries::TURN_END;
 
 /// A conversation as it was left.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct History {
     pub model: Option<Box<str>>,
     /// The raw entries of the conversation, for a copy of it.
     pub entries: Vec<Value>,
+    /// The call that was put off, if the conversation ended with that.
+    pub deferred: Option<Box<str>>,
 }
 
 /// Reads a transcript, up to and including entry `upto` if one is given.
@@ -93,7 +96,15 @@ pub(super) fn parse(text: &str, upto: Option<&str>) -> History {
     let last = kept.last().and_then(|entry| uuid(entry)).map(Arc::from);
     let model = kept.iter().rev().find_map(|entry| entry.pointer("/message/model")?.as_str()).map(Box::from);
     let messages = close_calls(merge(&kept));
-    History { messages, last, unreadable, model, entries: kept.into_iter().cloned().collect() }
+    let deferred = deferred(&entries).filter(|_| upto.is_none()).map(Box::from);
+    History { messages, last, unreadable, model, entries: kept.into_iter().cloned().collect(), deferred }
+}
+
+/// The call that the last turn ended with, if nothing was said since.
+fn deferred(entries: &[Value]) -> Option<&str> {
+    let is_end = |entry: &Value| entry.get("type").and_then(Value::as_str) == Some(TURN_END);
+    let last = entries.iter().rev().find(|entry| is_end(entry) || is_part(entry))?;
+    last.get("deferred")?.as_str().filter(|_| is_end(last))
 }
 
 fn uuid(entry: &Value) -> Option<&str> {

@@ -30,7 +30,7 @@ use posse_runtime::launch::{
     Facts, Host as HostSide, LaunchRequest, Launched, Reins, SessionChoice, launch, news,
 };
 use posse_runtime::run::{Ended, Event};
-use posse_runtime::session::Mirrored;
+use posse_runtime::session::{Mirrored, SessionError};
 use posse_runtime::tool::TaskKind;
 use posse_runtime::world::World;
 use serde_json::json;
@@ -378,6 +378,9 @@ impl Host {
 
     /// Turn after turn, until there is nothing left to say or to wait for.
     async fn go_on(&mut self) -> Result<(), Error> {
+        if let Some(call) = self.launched.deferred.take() {
+            self.take_up(&call).await?;
+        }
         loop {
             if self.side.ending.is_some() {
                 return Ok(());
@@ -510,6 +513,20 @@ impl Host {
         message
     }
 
+    /// Goes on from a call that a hook put off before the session was taken up again.
+    async fn take_up(&mut self, call: &str) -> Result<(), Error> {
+        let reins = self.launched.reins();
+        let Self { launched, side, .. } = self;
+        side.states.running();
+        side.begin_without_prompt();
+        let stop = CancellationToken::new();
+        let Launched { run, events, servers, .. } = launched;
+        attend(servers.greeted(), events, side, &reins, &stop).await;
+        side.say_init(&reins);
+        let ended = attend(run.take_up(call, stop.clone()), events, side, &reins, &stop).await;
+        self.end_turn(ended, false)
+    }
+
     /// Says something to the agent and tells the host what comes of it.
     async fn turn(&mut self, message: Message, lines: &[UserLine], by_itself: bool) -> Result<(), Error> {
         self.gave_up = false;
@@ -528,6 +545,10 @@ impl Host {
         attend(servers.greeted(), events, side, &reins, &stop).await;
         side.say_init(&reins);
         let ended = attend(run.prompt(message, stop.clone()), events, side, &reins, &stop).await;
+        self.end_turn(ended, by_itself)
+    }
+
+    fn end_turn(&mut self, ended: Result<Ended, SessionError>, by_itself: bool) -> Result<(), Error> {
         let mut ended = ended.map_err(|error| Failure::new(error.to_string()))?;
         self.side.close_turn(&mut ended);
         self.say_result(&ended, by_itself);

@@ -307,6 +307,11 @@ impl Side {
         self.turn.uuids.iter().for_each(|uuid| self.lifecycle(uuid, "started"));
     }
 
+    /// A turn begins that nobody has said anything for.
+    pub(super) fn begin_without_prompt(&mut self) {
+        self.turn = TurnView { prompt_seen: true, ..TurnView::default() };
+    }
+
     /// What stands at the start of every turn.
     pub(super) fn say_init(&self, reins: &Reins) {
         self.wire.say(self.init(reins));

@@ -154,3 +154,60 @@ fn whoever_is_asked_learns_why() {
     );
     assert!(ask["request"]["blocked_path"].is_null());
 }
+
+fn greet_with_a_hook(talk: &mut Talk) {
+    let hooks = json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}]});
+    talk.request("init", json!({"subtype": "initialize", "hooks": hooks}));
+}
+
+fn decide(talk: &mut Talk, decision: &str) -> Value {
+    let asked = talk.asked("hook_callback");
+    let said = json!({"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": "so"});
+    talk.answer(&asked["request_id"], json!({"hookSpecificOutput": said}));
+    asked
+}
+
+#[test]
+fn a_call_that_was_put_off_is_decided_on_when_the_session_goes_on() {
+    for (decision, made) in [("allow", true), ("deny", false)] {
+        let model = obedient();
+        let env = world(&model);
+        let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+        greet_with_a_hook(&mut talk);
+        talk.user(&orders(
+            json!([{"tool": "Bash", "id": "toolu_late", "input": {"command": "echo hi | tee made"}}]),
+        ));
+        decide(&mut talk, "defer");
+        let end = talk.result();
+        assert_eq!(
+            (&end["stop_reason"], &end["deferred_tool_use"]["id"], &end["permission_denials"]),
+            (&json!("tool_deferred"), &json!("toolu_late"), &json!([]))
+        );
+        let session = end["session_id"].as_str().expect("an id").to_owned();
+        assert_eq!(talk.finish().0, Some(0));
+        // Nobody says anything: what was put off goes on by itself.
+        let mut talk = Talk::start(&env, &["--allowedTools", "Bash", "--resume", &session]);
+        greet_with_a_hook(&mut talk);
+        let asked = decide(&mut talk, decision);
+        assert_eq!(asked["request"]["tool_use_id"], "toolu_late");
+        let end = talk.result();
+        assert_eq!((&end["subtype"], &end["is_error"]), (&json!("success"), &json!(false)), "{end}");
+        assert_eq!(env.path("project/made").exists(), made);
+        assert!(
+            end["result"].as_str().is_some_and(|text| text.contains(if made { "hi" } else { "so" })),
+            "{end}"
+        );
+        // The conversation is whole, also for whoever comes later.
+        talk.user(&orders(json!([{"echo": "/messages"}])));
+        let whole = talk.result();
+        let told = whole["result"].as_str().expect("the messages");
+        assert_eq!(
+            (told.matches("\"tool_use_id\":\"toolu_late\"").count(), told.contains("ended before")),
+            (1, false)
+        );
+        assert_eq!(talk.finish().0, Some(0));
+        let mut talk = Talk::start(&env, &["--resume", &session]);
+        talk.user("hello");
+        assert_eq!(talk.result()["result"], "You said: hello");
+    }
+}
