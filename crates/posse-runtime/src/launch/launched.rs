@@ -7,7 +7,7 @@ use std::time::Duration;
 use posse_core::event::Outcome;
 use posse_core::hooks::occasion::{EndReason, LoadReason, SessionSource};
 use posse_core::hooks::{HookEvent, Occasion};
-use posse_core::message::Message;
+use posse_core::message::{Block, Message};
 use posse_core::permission::Mode;
 use posse_core::prompt;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -102,6 +102,17 @@ impl Launched {
             let texts = own.iter().map(|own| &**own).chain([first.as_str()]);
             self.facts.initial_prompt = Some(texts.collect::<Vec<_>>().join("\n\n").into());
         }
+    }
+
+    /// A prompt; the first is put behind the agent's own, if it has one.
+    pub fn first_message(&self, mut message: Message) -> Message {
+        let initial = self.facts.initial_prompt.as_deref();
+        let Some(initial) = initial.filter(|_| self.run.history().is_empty()) else { return message };
+        match message.blocks.as_mut_slice() {
+            [Block::Text(text)] => *text = format!("{initial}\n\n{text}").trim_end().to_owned(),
+            _ => message.blocks.insert(0, Block::Text(initial.to_owned())),
+        }
+        message
     }
 
     /// Approves actions in another way from now on, if that way is open.

@@ -57,7 +57,12 @@ impl Run {
             flight.inputs.push_back(Input::Verdict { call: call.id, verdict });
             return;
         }
-        let Some(tool) = self.setup.tools.get(&call.name) else { return };
+        let Some(tool) = self.setup.tools.get(&call.name) else {
+            // A server may have been taken away while somebody was asked about the call.
+            let gone = format!("{} is not there any more.", call.name);
+            flight.inputs.push_back(Input::Answered(ToolAnswer::error(call.id, gone)));
+            return;
+        };
         let (guard, cwd, words) = (self.setup.guard.clone(), self.cx.cwd.get(), self.words());
         let stop = stop.clone();
         let owed = Done::Judged(call.id.clone(), Box::new(unjudged(&call.name)));
@@ -97,7 +102,12 @@ impl Run {
     }
 
     pub(super) fn run_tool(&self, call: ToolCall, flight: &mut Flight, stop: &CancellationToken) {
-        let Some(tool) = self.setup.tools.get(&call.name) else { return };
+        let Some(tool) = self.setup.tools.get(&call.name) else {
+            // A server may have been taken away while somebody was asked about the call.
+            let gone = format!("{} is not there any more.", call.name);
+            flight.inputs.push_back(Input::Answered(ToolAnswer::error(call.id, gone)));
+            return;
+        };
         self.show(Event { what: What::Delta(Delta::ToolRunning(call.clone())), ids: Vec::new(), from: None });
         let mut cx = self.cx.for_call(&call.id);
         cx.stop = stop.child_token();

@@ -136,14 +136,22 @@ struct Early {
 
 impl Early {
     /// Goes on listening while the session is made, which can take as long as the slowest server: nothing is done yet,
-    /// so that a wish to stop is granted at once.
-    async fn hear_until<T>(&mut self, made: impl Future<Output = T>, ends: &mut Ends, wire: &Wire) -> T {
+    /// so that a wish to stop is granted at once. Nothing comes of it if nobody wants it any more.
+    async fn hear_until<T>(
+        &mut self,
+        made: impl Future<Output = T>,
+        ends: &mut Ends,
+        signals: &mut Signals,
+        wire: &Wire,
+    ) -> Option<T> {
         tokio::pin!(made);
         let mut is_open = !matches!(self.others.last(), Some(Input::End));
         loop {
             let input = tokio::select! {
                 biased;
-                made = &mut made => return made,
+                _ = signals.next() => return None,
+                () = ends.broken.cancelled() => return None,
+                made = &mut made => return Some(made),
                 input = ends.inbox.recv(), if is_open => input.unwrap_or(Input::End),
             };
             is_open = !matches!(input, Input::End);
@@ -183,9 +191,10 @@ impl Beginning {
             let _ = (&mut ends.written).await;
         };
         let launching = launch(&world, request.clone());
-        let launched = match early.hear_until(launching, &mut ends, &wire).await {
-            Ok(launched) => launched,
-            Err(error) => {
+        let launched = match early.hear_until(launching, &mut ends, &mut signals, &wire).await {
+            None => return Ok(Outcome::Interrupted),
+            Some(Ok(launched)) => launched,
+            Some(Err(error)) => {
                 let asked = match &request.session {
                     SessionChoice::NewWith(id) | SessionChoice::Resume { id, fork: _ } => Some(id.clone()),
                     SessionChoice::New | SessionChoice::Continue { .. } => None,
@@ -496,21 +505,8 @@ impl Host {
         }
         let mut all = std::mem::take(&mut self.held);
         all.extend(lines);
-        let message = self.first_message(incoming::message(&all));
+        let message = self.launched.first_message(incoming::message(&all));
         self.turn(message, &all, false).await
-    }
-
-    /// A prompt; the first is put behind the agent's own, if it has one.
-    fn first_message(&self, mut message: Message) -> Message {
-        let initial = self.launched.facts.initial_prompt.as_deref();
-        let Some(initial) = initial.filter(|_| self.launched.run.history().is_empty()) else {
-            return message;
-        };
-        match message.blocks.as_mut_slice() {
-            [Block::Text(text)] => *text = format!("{initial}\n\n{text}").trim_end().to_owned(),
-            _ => message.blocks.insert(0, Block::Text(initial.to_owned())),
-        }
-        message
     }
 
     /// Goes on from a call that a hook put off before the session was taken up again.
@@ -521,7 +517,7 @@ impl Host {
         side.begin_without_prompt();
         let stop = CancellationToken::new();
         let Launched { run, events, servers, .. } = launched;
-        attend(servers.greeted(), events, side, &reins, &stop).await;
+        attend(unless(servers.greeted(), &stop), events, side, &reins, &stop).await;
         side.say_init(&reins);
         let ended = attend(run.take_up(call, stop.clone()), events, side, &reins, &stop).await;
         self.end_turn(ended, false)
@@ -542,7 +538,7 @@ impl Host {
         let stop = CancellationToken::new();
         let Launched { run, events, servers, .. } = launched;
         // What was given to the session just now is there from this turn on.
-        attend(servers.greeted(), events, side, &reins, &stop).await;
+        attend(unless(servers.greeted(), &stop), events, side, &reins, &stop).await;
         side.say_init(&reins);
         let ended = attend(run.prompt(message, stop.clone()), events, side, &reins, &stop).await;
         self.end_turn(ended, by_itself)
@@ -678,6 +674,14 @@ impl Host {
             Some(Ending::Gone) | None if self.side.failed => Ok(Outcome::Problems),
             Some(Ending::Gone) | None => Ok(Outcome::Fine),
         }
+    }
+}
+
+/// Waits for something, but not longer than anybody wants it.
+async fn unless(work: impl Future<Output = ()>, stop: &CancellationToken) {
+    tokio::select! {
+        () = work => {}
+        () = stop.cancelled() => {}
     }
 }
 

@@ -358,16 +358,6 @@ pub(super) fn launch_failure(error: &LaunchError) -> Failure {
     }
 }
 
-/// A prompt; the first is put behind the agent's own, if it has one.
-pub(super) fn first_message(launched: &Launched, prompt: &str) -> Message {
-    match &launched.facts.initial_prompt {
-        Some(initial) if launched.run.history().is_empty() => {
-            Message::user(format!("{initial}\n\n{prompt}").trim_end())
-        }
-        Some(_) | None => Message::user(prompt),
-    }
-}
-
 /// Says what happens, for those who asked for it.
 pub(super) fn log(debug: &Option<Debug>, event: &Event, terminal: &mut Terminal) -> Result<(), Error> {
     let line = debug.as_ref().and_then(|debug| debug.event(event)).unwrap_or_default();
@@ -400,7 +390,7 @@ async fn as_text(
     show: Show,
     terminal: &mut Terminal,
 ) -> CommandResult {
-    let message = first_message(&launched, &prompt);
+    let message = launched.first_message(Message::user(&prompt));
     let stop = CancellationToken::new();
     // What is no command is said all the same; who typed it should know.
     if let Typed::Unknown(note) = launched.run.typed(&prompt) {

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use self::command::Command;
 use self::console::Console;
 use self::lines::Lines;
-use super::run::{failure_of, first_message, launch_failure, log, request, runtime, say_first};
+use super::run::{failure_of, launch_failure, log, request, runtime, say_first};
 use super::signals::{Signal, Signals, at_once};
 use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
 use crate::render::debug::Debug;
@@ -175,7 +175,7 @@ impl<'t> Talk<'t> {
         match command {
             Command::Nothing => {}
             Command::Say(text) => {
-                let message = first_message(&self.launched, &text);
+                let message = self.launched.first_message(Message::user(&text));
                 return Ok(self.turn(message).await?.1);
             }
             Command::Compact(text) => {

@@ -60,7 +60,7 @@ impl Asker {
         if &*ask.tool == "ExitPlanMode" {
             let modes = plan_modes(self.reins.mode.after_plan(), self.may_bypass);
             let choosing = Choosing { call, options: plan_options(&modes) };
-            return plan_answer(self.editor.choose(&self.session, choosing).await);
+            return plan_answer(self.editor.choose(&self.session, choosing).await, &modes);
         }
         let why = [ask.agent.as_ref().map(|agent| format!("The agent {agent} asks.")), reason(ask)];
         let why: Vec<String> = why.into_iter().flatten().collect();
@@ -210,9 +210,9 @@ fn plan_options(modes: &[Mode]) -> Vec<Answer> {
     modes.iter().enumerate().map(yes).chain([no]).collect()
 }
 
-fn plan_answer(chosen: Chosen) -> PermissionAnswer {
+fn plan_answer(chosen: Chosen, offered: &[Mode]) -> PermissionAnswer {
     let mode = match &chosen {
-        Chosen::Option(id) => Mode::parse(id),
+        Chosen::Option(id) => Mode::parse(id).filter(|mode| offered.contains(mode)),
         Chosen::Cancelled => return stopped(),
         Chosen::Nobody => return PermissionAnswer::Nobody,
     };

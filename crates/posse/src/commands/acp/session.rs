@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use posse_core::hooks::occasion::EndReason;
-use posse_core::message::{Block, Message};
+use posse_core::message::Message;
 use posse_runtime::launch::{Launched, news};
 use posse_runtime::run::Ended;
 use posse_runtime::session::SessionError;
@@ -136,7 +136,7 @@ impl Session {
         {
             self.side.tell(Update::Title(title));
         }
-        let message = self.first_message(message);
+        let message = self.launched.first_message(message);
         let answer = match self.turn(message, Some(withdrawn)).await {
             Ok(ended) => self.close_turn(&ended),
             Err(error) => Err(Refusal::new(RefusalKind::Failed, error.to_string())),
@@ -153,19 +153,6 @@ impl Session {
         if let Err(refusal) = answer {
             self.side.tell(Update::Text(format!("\n\n*{}*", refusal.why)));
         }
-    }
-
-    /// A prompt; the first is put behind the agent's own, if it has one.
-    fn first_message(&self, mut message: Message) -> Message {
-        let initial = self.launched.facts.initial_prompt.as_deref();
-        let Some(initial) = initial.filter(|_| self.launched.run.history().is_empty()) else {
-            return message;
-        };
-        match message.blocks.as_mut_slice() {
-            [Block::Text(text)] => *text = format!("{initial}\n\n{text}").trim_end().to_owned(),
-            _ => message.blocks.insert(0, Block::Text(initial.to_owned())),
-        }
-        message
     }
 
     /// Drives a turn to its end, with the editor at hand for everything else.

@@ -240,7 +240,10 @@ async fn give<'n>(
         reins.set_tool_rules(name, &tool_rules(name, config));
     }
     let reset = all.give(read_given(servers)).await;
-    reset.removed.iter().for_each(|name| reins.set_tool_rules(name, &[]));
+    // What was refused may have the name of a server that the host has no say in. What came and cannot be reached may be
+    // reached later, and keeps its rules.
+    let refused = reset.errors.keys().filter(|name| !reset.added.contains(name));
+    reset.removed.iter().chain(refused).for_each(|name| reins.set_tool_rules(name, &[]));
     reset
 }
 

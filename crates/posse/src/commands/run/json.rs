@@ -9,7 +9,7 @@ use posse_runtime::tool::TaskKind;
 use tokio_util::sync::CancellationToken;
 
 use super::super::signals::interruptible;
-use super::{Show, drive, end, first_message, log, say_last};
+use super::{Show, drive, end, log, say_last};
 use crate::render::debug::Debug;
 use crate::render::stream::{Stream, TurnEnd};
 use crate::report::{CommandResult, Error, Outcome};
@@ -22,7 +22,7 @@ pub(super) async fn run(
     show: Show,
     terminal: &mut Terminal,
 ) -> CommandResult {
-    let message = first_message(&launched, &prompt);
+    let message = launched.first_message(Message::user(prompt));
     let world = launched.cx.world.clone();
     let lines = Stream::new(launched.facts.clone(), world, show.partial, show.hooks);
     let debug = show.debug.then(|| Debug::start(&launched.cx.world));

@@ -576,3 +576,33 @@ fn a_tool_gives_permissions_in_runs_without_a_host() {
         assert!(said.contains(why), "{tool}: {said}");
     }
 }
+
+#[test]
+fn a_tool_that_goes_while_somebody_is_asked_about_it_answers_all_the_same() {
+    let model = obedient();
+    let env = with_server(&model);
+    let mut talk = Talk::start(&env, &["--permission-prompt-tool", "stdio"]);
+    greet(&mut talk);
+    set(&mut talk, json!({"new": script("new")}));
+    talk.user(&format!("do: {}", json!([{"tool": "mcp__new__look", "input": {}}])));
+    let asked = talk.asked("can_use_tool");
+    set(&mut talk, json!({}));
+    // Whoever looks at the tools now knows that it is gone.
+    ask(&mut talk, json!({"subtype": "get_context_usage"}));
+    talk.answer(&asked["request_id"], json!({"behavior": "allow"}));
+    let end = talk.result();
+    assert!(end["result"].as_str().is_some_and(|text| text.contains("any more")), "{end}");
+}
+
+#[test]
+fn nobody_waits_for_a_mute_server_longer_than_they_want_to() {
+    let model = obedient();
+    let env = open_world(&model);
+    let mut talk = Talk::start(&env, &[]);
+    greet(&mut talk);
+    set(&mut talk, json!({"mute": {"type": "sdk", "name": "mute"}}));
+    talk.asked("mcp_message");
+    talk.user("hello");
+    ask(&mut talk, json!({"subtype": "interrupt"}));
+    assert_eq!(talk.result()["terminal_reason"], "aborted_streaming");
+}

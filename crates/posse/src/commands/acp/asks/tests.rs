@@ -86,11 +86,11 @@ fn plans_are_approved_with_a_mode() {
     assert_eq!(meanings, [Meaning::Once, Meaning::Always, Meaning::Reject]);
     let update = json!({ "type": "setMode", "mode": "acceptEdits", "destination": "session" });
     let yes = PermissionAnswer::Allow { updated_input: None, updates: vec![update] };
-    assert_eq!(plan_answer(option("acceptEdits")), yes);
+    assert_eq!(plan_answer(option("acceptEdits"), &[Mode::AcceptEdits]), yes);
     let no = PermissionAnswer::Deny { message: NOT_YET.to_owned(), interrupt: false };
-    assert_eq!(plan_answer(option("reject")), no);
-    assert_eq!(plan_answer(Chosen::Cancelled), stopped());
-    assert_eq!(plan_answer(Chosen::Nobody), PermissionAnswer::Nobody);
+    assert_eq!(plan_answer(option("reject"), &[Mode::AcceptEdits]), no);
+    assert_eq!(plan_answer(Chosen::Cancelled, &[]), stopped());
+    assert_eq!(plan_answer(Chosen::Nobody, &[]), PermissionAnswer::Nobody);
 }
 
 fn question(text: &str, multi_select: bool) -> Question {
