@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod host;
+mod lines;
 mod lint;
 mod mcp;
 mod plugin;

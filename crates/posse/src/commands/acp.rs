@@ -23,7 +23,7 @@ use posse_runtime::world::World;
 use tokio::sync::mpsc::unbounded_channel;
 
 use self::hub::Hub;
-use self::wire::Ends;
+use super::lines::{self, Far};
 use super::run::{request, runtime};
 use super::signals::{Signals, at_once};
 use crate::args::{AcpArgs, PermissionPrompts};
@@ -34,9 +34,10 @@ pub(super) fn run(args: AcpArgs, world: &World, terminal: &mut Terminal) -> Comm
     let is_asked = args.authority.permission_prompts == PermissionPrompts::Host;
     let request = LaunchRequest { entrypoint: "acp".to_owned(), ..request(args.into(), world)? };
     let runtime = runtime()?;
-    let (outgoing, incoming, ends) = wire::open(BufReader::new(std::io::stdin()), std::io::stdout());
+    let (outgoing, incoming, far) = wire::open(BufReader::new(std::io::stdin()), std::io::stdout());
+    lines::watch_output(far.broken.clone());
     let served = runtime.block_on(async {
-        let Ends { broken, mut written } = ends;
+        let Far { broken, mut written } = far;
         let mut signals = Signals::listen();
         let (notes, mut to_say) = unbounded_channel::<String>();
         let world = world.clone();

@@ -45,6 +45,7 @@ use self::side::{Ending, Log, Parts, Side};
 use self::states::States;
 use self::wire::{Ends, Input, Wire};
 use super::answers::PromptTool;
+use super::lines;
 use super::run::{launch_failure, refused_session, request, runtime};
 use super::signals::{Signals, at_once};
 use crate::args::{OutputFormat, PermissionPrompts, RunArgs};
@@ -93,7 +94,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
     runtime()?.block_on(async {
         let input = BufReader::new(std::io::stdin());
         let (wire, ends) = Wire::open(input, std::io::stdout(), Arc::clone(&world.ids));
-        wire::watch_output(ends.broken.clone());
+        lines::watch_output(ends.broken.clone());
         // Others than this SDK do not know questions of servers and must not be sent any.
         if world.env.get("CLAUDE_CODE_ENTRYPOINT") == Some("sdk-ts") {
             wire.elicits();

@@ -19,11 +19,10 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming};
+use crate::commands::lines::{self, Far, Line};
 
 /// Readers give up on longer lines: a mebibyte, with some room.
 const LONGEST_LINE: usize = 1_000_000;
-/// What comes in may hold pictures; what is longer is a mistake.
-const LONGEST_INPUT: u64 = 256 * 1024 * 1024;
 /// What a request is told when the host has gone.
 const GONE: &str = "stream closed before response received";
 
@@ -87,10 +86,8 @@ impl Wire {
         output: impl Write + Send + 'static,
         ids: Arc<Ids>,
     ) -> (Self, Ends) {
-        let (out, lines) = std::sync::mpsc::channel::<Option<String>>();
+        let (out, Far { broken, written }) = lines::write(output);
         let (sender, inbox) = unbounded_channel();
-        let (done, written) = oneshot::channel();
-        let broken = CancellationToken::new();
         let wire = Self(Arc::new(Shared {
             out,
             ids,
@@ -99,21 +96,17 @@ impl Wire {
             greeted: Mutex::default(),
             elicits: AtomicBool::new(false),
         }));
-        let breaks = broken.clone();
-        std::thread::spawn(move || {
-            write_all(&lines, output, &breaks);
-            // Nobody waiting is no harm.
-            let _ = done.send(());
-        });
         // Weak: the reader may wait for input for ever, and must not keep the writer from its end.
         let reader = Arc::downgrade(&wire.0);
         std::thread::spawn(move || {
             let mut input = input;
-            while let Some(line) = read_line(&mut input) {
+            while let Some(line) = lines::read(&mut input) {
                 let Some(shared) = reader.upgrade() else { return };
                 let came = match line {
-                    Ok(line) => Self(shared).take(&line),
-                    Err(why) => Some(Input::Bad(why)),
+                    Line::Text(line) => Self(shared).take(&line),
+                    Line::TooLong => {
+                        Some(Input::Bad(format!("a line of more than {} bytes", lines::LONGEST)))
+                    }
                 };
                 if let Some(came) = came
                     && sender.send(came).is_err()
@@ -307,52 +300,6 @@ impl HostServers for Wire {
     }
 }
 
-/// Cancels when nobody reads this process's output any more. Only writing would tell otherwise, and while a tool works
-/// there is nothing to write.
-pub(super) fn watch_output(broken: CancellationToken) {
-    use rustix::event::{PollFd, PollFlags, poll};
-    std::thread::spawn(move || {
-        let output = std::io::stdout();
-        // Nothing is asked for: what is left are errors, such as a pipe without a reader.
-        let mut watched = [PollFd::new(&output, PollFlags::empty())];
-        loop {
-            match poll(&mut watched, None) {
-                Err(rustix::io::Errno::INTR) => {}
-                Ok(1..) => return broken.cancel(),
-                Ok(0) | Err(_) => return,
-            }
-        }
-    });
-}
-
-fn write_all(
-    lines: &std::sync::mpsc::Receiver<Option<String>>,
-    mut output: impl Write,
-    broken: &CancellationToken,
-) {
-    while let Ok(Some(line)) = lines.recv() {
-        let written = output.write_all(line.as_bytes()).and_then(|()| output.flush());
-        if written.is_err() {
-            broken.cancel();
-            return;
-        }
-    }
-}
-
-/// A line without its end; nothing at the end of the input, and when it cannot be read any more.
-fn read_line(input: &mut impl BufRead) -> Option<Result<String, String>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let count = input.by_ref().take(LONGEST_INPUT).read_until(b'\n', &mut bytes).ok()?;
-    if count == 0 {
-        return None;
-    }
-    if count as u64 == LONGEST_INPUT {
-        return Some(Err(format!("a line of more than {LONGEST_INPUT} bytes")));
-    }
-    Some(Ok(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
 /// The text of a line, short enough to be read: the structured result of a tool is left out first, then long texts are
 /// cut.
 fn fit(mut line: Value) -> String {
@@ -369,7 +316,6 @@ fn fit(mut line: Value) -> String {
         }
         text = line.to_string();
     }
-    text.push('\n');
     text
 }
 
