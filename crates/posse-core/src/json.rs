@@ -1,5 +1,7 @@
 //! JSON to [`Node`], with positions. Comments and trailing commas are understood and reported.
 
+use std::borrow::Cow;
+
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 
@@ -31,6 +33,51 @@ pub fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
             }
             Err(problem) => (None, vec![problem]),
         },
+    }
+}
+
+/// A text in which half a character (`\\ud83d` without its other half) is replaced by U+FFFD. Programs that cut texts
+/// write such halves, and most readers take them; ours do not.
+pub fn with_whole_characters(text: &str) -> Cow<'_, str> {
+    let mut whole = String::new();
+    let mut kept = 0;
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        let escape = at + found;
+        at = match half(text, escape) {
+            None => text[escape + 1..].chars().next().map_or(text.len(), |next| escape + 1 + next.len_utf8()),
+            Some(Half::First) if half(text, escape + ESCAPE) == Some(Half::Second) => escape + 2 * ESCAPE,
+            Some(Half::First | Half::Second) => {
+                whole.push_str(&text[kept..escape]);
+                whole.push_str("\\ufffd");
+                kept = escape + ESCAPE;
+                kept
+            }
+        };
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    whole.push_str(&text[kept..]);
+    Cow::Owned(whole)
+}
+
+/// Bytes of an escaped character: a backslash, `u`, and four digits.
+const ESCAPE: usize = 6;
+
+#[derive(PartialEq)]
+enum Half {
+    First,
+    Second,
+}
+
+/// Which half of a character is escaped at a place, if one is.
+fn half(text: &str, at: usize) -> Option<Half> {
+    let digits = text.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xD800..=0xDBFF => Some(Half::First),
+        0xDC00..=0xDFFF => Some(Half::Second),
+        _ => None,
     }
 }
 

@@ -200,3 +200,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn half_a_character_is_replaced_and_nothing_else() {
+    for (text, expected) in [
+        (r#"{"a":"plain"}"#, r#"{"a":"plain"}"#),
+        (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+        (r#""cut \ud83d""#, r#""cut \ufffd""#),
+        (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+        (r#""\ude00 late""#, r#""\ufffd late""#),
+        (r#""\uD83Dé\uDE00""#, r#""\ufffdé\ufffd""#),
+        (r#""a path \\ud83d""#, r#""a path \\ud83d""#),
+        (r#""\u00e9 \n \ud83""#, r#""\u00e9 \n \ud83""#),
+        (r"\", r"\"),
+        (r"\ud8", r"\ud8"),
+        (r"\é", r"\é"),
+    ] {
+        assert_eq!(with_whole_characters(text), expected, "{text}");
+    }
+}

@@ -22,6 +22,10 @@ use crate::hooks::Judge;
 use crate::sandbox::Sandbox;
 use crate::tool::TurnTerms;
 
+/// What the model reads of a call that a person stopped it for.
+const REJECTED: &str = "The user does not want this call and has stopped you here: nothing of it was done. Wait for what \
+                        they say next.";
+
 /// Judges the calls of one run.
 #[derive(Clone)]
 pub struct Guard {
@@ -318,11 +322,11 @@ impl Guard {
                 self.take_updates(case, &updates).await;
                 Ok(())
             }
-            PermissionAnswer::Deny { message, interrupt } => {
-                if interrupt {
-                    case.found.stop = Some(Outcome::Cancelled { in_tools: true });
-                }
-                Err(message.into())
+            PermissionAnswer::Deny { message, interrupt: false } => Err(message.into()),
+            PermissionAnswer::Deny { message: _, interrupt: true } => {
+                // What was said with it is for whoever asked, and comes with the next prompt.
+                case.found.stop = Some(Outcome::Cancelled { in_tools: true });
+                Err(REJECTED.to_owned().into())
             }
             PermissionAnswer::Nobody => Err(nobody(&case.call.name, &decision.reason, doubt)),
         }

@@ -122,7 +122,8 @@ fn judged(event: HookEvent, said: Result<String, String>, goes_on: bool) -> Said
     }
 }
 
-/// Asks the host. What it does not answer in time must not happen, if it is a tool's call.
+/// Asks the host. What it does not answer in time, or will never answer because it is gone, must not happen if it is a
+/// tool's call.
 pub(super) async fn callback(job: &Job) -> Answer {
     let Work::Callback { id, blocks_on_failure } = &job.entry().work else { return Answer::default() };
     let event = job.event;
@@ -139,17 +140,18 @@ pub(super) async fn callback(job: &Job) -> Answer {
         }
         answer
     };
+    let is_call = event == HookEvent::PreToolUse;
     match bounded(job, callbacks.call(id, &job.input, job.tool_use_id.as_deref())).await {
         Ok(Ok(Value::Object(output))) => {
             answer::read(event, &Exit::Code(0), &Value::Object(output).to_string(), "")
         }
         Ok(Ok(Value::Null)) => Answer::default(),
         Ok(Ok(_)) => failed(Exit::Failed("the answer is no object".to_owned()), *blocks_on_failure),
-        Ok(Err(why)) => failed(Exit::Failed(why), *blocks_on_failure),
-        Err(exit @ Exit::TimedOut(_)) => {
-            let is_call = event == HookEvent::PreToolUse;
-            failed(exit, *blocks_on_failure || is_call)
+        Ok(Err(why)) => {
+            let is_left_alone = is_call && callbacks.is_gone();
+            failed(Exit::Failed(why), *blocks_on_failure || is_left_alone)
         }
+        Err(exit @ Exit::TimedOut(_)) => failed(exit, *blocks_on_failure || is_call),
         Err(exit) => failed(exit, false),
     }
 }

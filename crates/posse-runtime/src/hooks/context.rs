@@ -56,6 +56,11 @@ pub trait Callbacks: Send + Sync {
         input: &'a Value,
         tool_use_id: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Value, String>>;
+
+    /// Whether nobody is there any more who could answer.
+    fn is_gone(&self) -> bool {
+        false
+    }
 }
 
 /// What a handler in the background has to say when it is done.

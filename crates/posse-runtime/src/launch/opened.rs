@@ -119,7 +119,8 @@ fn is_prompt(entry: &Value) -> bool {
     let blocks = entry.pointer("/message/content").and_then(Value::as_array);
     let answers = blocks
         .is_some_and(|blocks| blocks.iter().any(|block| block.get("type") == Some(&"tool_result".into())));
-    entry.get("type").and_then(Value::as_str) == Some("user") && !answers
+    let is_beside = entry.get("isMeta").and_then(Value::as_bool) == Some(true);
+    entry.get("type").and_then(Value::as_str) == Some("user") && !answers && !is_beside
 }
 
 /// The entries of a conversation as those of its copy.

@@ -109,17 +109,34 @@ impl EntryWriter {
         self.agent.is_none().then_some(line)
     }
 
+    /// What stands around a prompt is written apart from it, and marked: readers show the prompt, and take it for what
+    /// the conversation is about. Read again, it is one message as before.
     fn said(&mut self, message: &Message, world: &World) -> (Vec<Value>, EntryIds) {
+        let (before, prompt, behind) = around(&message.blocks);
+        let mut entries = Vec::new();
+        entries.extend((!before.is_empty()).then(|| self.said_beside(before, world)));
+        let id = self.next_id.take().unwrap_or_else(|| world.ids.uuid().into());
+        entries.push(self.said_by_user(prompt, &id, world));
+        entries.extend((!behind.is_empty()).then(|| self.said_beside(behind, world)));
+        (entries, vec![id])
+    }
+
+    fn said_beside(&mut self, blocks: &[Block], world: &World) -> Value {
+        let mut entry = self.said_by_user(blocks, &world.ids.uuid().into(), world);
+        entry["isMeta"] = json!(true);
+        entry
+    }
+
+    fn said_by_user(&mut self, blocks: &[Block], id: &Arc<str>, world: &World) -> Value {
         // A single text is written as a string: that is where readers look for the first prompt.
-        let content = match message.blocks.as_slice() {
+        let content = match blocks {
             [Block::Text(text)] => json!(text),
             blocks => blocks.iter().map(wire::block).collect(),
         };
-        let id = self.next_id.take().unwrap_or_else(|| world.ids.uuid().into());
-        let entry =
-            self.entry("user", &id, self.last.clone(), world, json!({ "role": "user", "content": content }));
-        self.last = Some(Arc::clone(&id));
-        (vec![entry], vec![id])
+        let message = json!({ "role": "user", "content": content });
+        let entry = self.entry("user", id, self.last.clone(), world, message);
+        self.last = Some(Arc::clone(id));
+        entry
     }
 
     fn replied(&mut self, reply: &Reply, world: &World) -> (Vec<Value>, EntryIds) {
@@ -199,6 +216,22 @@ impl EntryWriter {
         }
         entry
     }
+}
+
+/// What is said, and the reminders before and behind it. What is nothing but reminders is said.
+fn around(blocks: &[Block]) -> (&[Block], &[Block], &[Block]) {
+    let is_reminder = |block: &Block| match block {
+        Block::Text(text) => text.starts_with("<system-reminder>"),
+        Block::Thinking { .. }
+        | Block::RedactedThinking(_)
+        | Block::ToolUse(_)
+        | Block::ToolResult(_)
+        | Block::Media(_)
+        | Block::Other(_) => false,
+    };
+    let Some(first) = blocks.iter().position(|block| !is_reminder(block)) else { return (&[], blocks, &[]) };
+    let end = blocks.iter().rposition(|block| !is_reminder(block)).map_or(blocks.len(), |last| last + 1);
+    (&blocks[..first], &blocks[first..end], &blocks[end..])
 }
 
 fn message_is_absent(entry: &Value) -> bool {

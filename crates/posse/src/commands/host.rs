@@ -470,6 +470,7 @@ impl Host {
                     ends = reins.tasks.count_ended();
                     side.show_shells(&reins);
                 }
+                Some(answer) = side.answers.1.recv() => side.tell(answer),
                 told = &mut news, if is_awaited => match told {
                     Some(text) => return Next::News(text),
                     None => {
@@ -617,6 +618,15 @@ impl Host {
     async fn clear(&mut self, lines: &[UserLine]) -> Result<(), Error> {
         let switched_off = self.launched.servers.switched_off();
         self.launched.end(EndReason::Clear).await;
+        while let Ok(event) = self.launched.events.try_recv() {
+            self.side.show(&event);
+        }
+        self.side.show_shells(&self.launched.reins());
+        if self.side.given_servers.is_some() {
+            // What the host gave since has taken the place of what it brought.
+            let brought = &self.side.declared.servers.configs;
+            self.request.mcp_configs.retain(|config| !brought.contains(config));
+        }
         self.request.session = SessionChoice::New;
         self.request.after_clear = true;
         self.request.record = None;
@@ -654,6 +664,7 @@ impl Host {
 
     /// The session ends; everything that was said is written before the program does.
     async fn close(mut self, terminal: &mut Terminal, went: Result<(), Error>) -> CommandResult {
+        self.side.finish_requests().await;
         let left = self.launched.end(EndReason::Other).await;
         while let Ok(event) = self.launched.events.try_recv() {
             self.side.show(&event);
@@ -719,6 +730,7 @@ async fn attend<T>(
                 ends = reins.tasks.count_ended();
                 side.show_shells(reins);
             }
+            Some(answer) = side.answers.1.recv() => side.tell(answer),
             done = &mut work => break done,
         }
     };

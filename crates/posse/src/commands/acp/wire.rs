@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use futures_util::stream::{self, Stream};
 use futures_util::{Sink, sink};
+use posse_core::json::with_whole_characters;
 use tokio::sync::mpsc;
 
 use crate::commands::lines::{self, Far, Line};
@@ -37,7 +38,7 @@ pub(super) fn open(
 fn read_all(mut input: impl BufRead, to: &mpsc::Sender<io::Result<String>>) {
     while let Some(line) = lines::read(&mut input) {
         let line = match line {
-            Line::Text(text) => text,
+            Line::Text(text) => with_whole_characters(&text).into_owned(),
             Line::TooLong => TOO_LONG.to_owned(),
         };
         if !line.trim().is_empty() && to.blocking_send(Ok(line)).is_err() {

@@ -36,6 +36,8 @@ pub(super) enum Handled {
     Now(Answer),
     /// The answer, when it is there.
     Later(BoxFuture<'static, Answer>),
+    /// The answer behind everything that happened on the way to it.
+    Behind(BoxFuture<'static, Answer>),
 }
 
 pub(super) fn done(answer: Value) -> Handled {
@@ -82,7 +84,7 @@ impl Side {
             "rewind_files" => rewind(request, reins),
             "stop_task" => {
                 let (id, reins) = (request.text("task_id").unwrap_or_default().to_owned(), reins.clone());
-                Handled::Later(Box::pin(async move {
+                Handled::Behind(Box::pin(async move {
                     reins.stop_task(&id).await;
                     Ok(Some(json!({})))
                 }))

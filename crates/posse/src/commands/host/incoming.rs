@@ -1,5 +1,6 @@
 //! What a line from the host says. Pure: text in, a value out. Knows shapes, not what is done about them.
 
+use posse_core::json::with_whole_characters;
 use posse_core::message::{Block, Message, Role, json as wire};
 use serde_json::{Map, Value};
 
@@ -77,7 +78,8 @@ pub(super) fn parse(line: &str) -> Result<Incoming, String> {
     if line.trim().is_empty() {
         return Ok(Incoming::Nothing);
     }
-    let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+    let value: Value =
+        serde_json::from_str(&with_whole_characters(line)).map_err(|error| format!("not JSON: {error}"))?;
     let Value::Object(fields) = value else { return Err("not an object".to_owned()) };
     let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
     match fields.get("type").and_then(Value::as_str) {

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::time::Duration;
 
 use posse_core::definition::Effort;
 use posse_core::event::{Delta, Fact, Outcome as TurnOutcome, What};
@@ -14,7 +15,7 @@ use posse_runtime::model::Thinking;
 use posse_runtime::run::{Ended, Event};
 use posse_runtime::session::Mirrored;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,12 @@ use super::wire::{Ends, Input, Wire};
 use crate::commands::signals::Signals;
 use crate::render::debug::Debug;
 use crate::render::stream::Stream;
+
+/// An answer, and to which request.
+type Told = (String, Answer);
+
+/// How long a host that says nothing more is still answered.
+const LAST_MOMENT: Duration = Duration::from_millis(1_500);
 
 /// Everything but the session.
 pub(super) struct Side {
@@ -83,6 +90,8 @@ pub(super) struct Side {
     /// Questions and requests under way.
     at_work: JoinSet<()>,
     requests: HashMap<String, AbortHandle>,
+    /// Answers that are told behind everything that happened on the way to them.
+    pub(super) answers: (UnboundedSender<Told>, UnboundedReceiver<Told>),
 }
 
 /// What the run is to do when it can.
@@ -202,6 +211,7 @@ impl Side {
             given_servers: None,
             at_work: JoinSet::new(),
             requests: HashMap::new(),
+            answers: unbounded_channel(),
         }
     }
 
@@ -214,6 +224,7 @@ impl Side {
             Some(Input::Line(Incoming::Request(request))) => self.asked(&request, reins, stop),
             Some(Input::Line(Incoming::Cancel(id))) => {
                 if let Some(work) = self.requests.remove(&id) {
+                    // Whatever it is, nobody wants it.
                     work.abort();
                 }
             }
@@ -257,15 +268,23 @@ impl Side {
             Handled::Now(answer) => answered(&self.wire, &request.id, answer),
             Handled::Later(work) => {
                 let (wire, id) = (self.wire.clone(), request.id.clone());
-                let handle = self.at_work.spawn(async move {
-                    let answer = work.await;
-                    answered(&wire, &id, answer);
+                self.work_on(request, async move { answered(&wire, &id, work.await) });
+            }
+            Handled::Behind(work) => {
+                let (answers, id) = (self.answers.0.clone(), request.id.clone());
+                self.work_on(request, async move {
+                    // Nobody who waits for it is no harm.
+                    let _ = answers.send((id, work.await));
                 });
-                self.requests.retain(|_, work| !work.is_finished());
-                self.requests.insert(request.id.clone(), handle);
             }
         }
         self.after.drain(..).for_each(|line| self.wire.say(line));
+    }
+
+    fn work_on(&mut self, request: &Request, work: impl Future<Output = ()> + Send + 'static) {
+        self.requests.retain(|_, work| !work.is_finished());
+        let handle = self.at_work.spawn(work);
+        self.requests.insert(request.id.clone(), handle);
     }
 
     /// Puts a question of the session to the host.
@@ -282,9 +301,36 @@ impl Side {
         }
     }
 
-    /// Nothing is asked and nothing is done for the host any more.
+    /// Tells an answer.
+    pub(super) fn tell(&mut self, (id, answer): Told) {
+        self.requests.remove(&id);
+        answered(&self.wire, &id, answer);
+    }
+
+    /// What a host that says nothing more still waits for gets a moment.
+    pub(super) async fn finish_requests(&mut self) {
+        if self.ending.is_none() {
+            let work = &mut self.at_work;
+            let done = async { while work.join_next().await.is_some() {} };
+            // Late is late.
+            let _ = tokio::time::timeout(LAST_MOMENT, done).await;
+        }
+        while let Ok(answer) = self.answers.1.try_recv() {
+            self.tell(answer);
+        }
+    }
+
+    /// Nothing is asked and nothing is done for the host any more. What it waited for is answered all the same.
     pub(super) async fn let_go(&mut self) {
+        let open = self.requests.extract_if(|_, work| !work.is_finished());
+        let open: Vec<String> = open.map(|(id, _)| id).collect();
         self.at_work.shutdown().await;
+        while let Ok(answer) = self.answers.1.try_recv() {
+            self.tell(answer);
+        }
+        for id in open {
+            self.wire.refuse(&id, "the session ended before it was done", None);
+        }
     }
 
     /// A turn begins with these.

@@ -272,6 +272,10 @@ impl Callbacks for Wire {
             json!({ "subtype": "hook_callback", "callback_id": id, "input": input, "tool_use_id": tool });
         Box::pin(self.request(Kind::Other, request))
     }
+
+    fn is_gone(&self) -> bool {
+        self.waiting().closed
+    }
 }
 
 impl HostServers for Wire {

@@ -211,3 +211,92 @@ fn a_call_that_was_put_off_is_decided_on_when_the_session_goes_on() {
         assert_eq!(talk.result()["result"], "You said: hello");
     }
 }
+
+#[test]
+fn what_a_host_waits_for_is_answered_also_at_the_end() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &[]);
+    let requests = ["initialize", "mcp_status", "side_question", "generate_session_title", "interrupt"];
+    for name in requests {
+        let request = json!({"subtype": name, "question": "why?", "description": "a session"});
+        talk.request(name, request);
+    }
+    let (code, lines, _) = talk.finish();
+    assert_eq!(code, Some(0));
+    let answered = |name: &&str| lines.iter().any(|line| line["response"]["request_id"] == **name);
+    let open: Vec<&str> = requests.into_iter().filter(|name| !answered(name)).collect();
+    assert_eq!(open, [""; 0], "{lines:#?}");
+}
+
+#[test]
+fn a_task_that_is_stopped_has_ended_before_the_answer_and_with_its_conversation() {
+    let model = obedient();
+    let env = world(&model);
+    let _gate = gate(&env, "gate");
+    let ends = |lines: &[Value]| {
+        let kinds = ["task_updated", "task_notification", "background_tasks_changed"];
+        let subtype = |line: &Value| kinds.into_iter().find(|kind| line["subtype"] == *kind);
+        lines.iter().filter_map(subtype).collect::<Vec<_>>().join(" ")
+    };
+    let all = "task_updated task_notification background_tasks_changed";
+    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    talk.user(&agent_behind_a_gate());
+    let task = talk.until(|line| line["subtype"] == "task_started")["task_id"].take();
+    talk.result();
+    let before = talk.seen.len();
+    talk.request("stop", json!({"subtype": "stop_task", "task_id": task}));
+    talk.reply("stop");
+    assert!(ends(&talk.seen[before..]).starts_with(all), "{:#?}", &talk.seen[before..]);
+    // An agent that is at work when the conversation is cleared ends with it, and the host hears of that.
+    talk.user(&agent_behind_a_gate());
+    talk.until(|line| line["subtype"] == "task_started");
+    talk.result();
+    let before = talk.seen.len();
+    talk.user("/clear");
+    talk.until(|line| line["type"] == "conversation_reset");
+    assert!(ends(&talk.seen[before..]).contains("task_notification"), "{:#?}", &talk.seen[before..]);
+}
+
+#[test]
+fn nothing_is_done_for_a_host_that_went_while_its_hook_was_asked() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    greet_with_a_hook(&mut talk);
+    talk.user(&orders(json!([{"tool": "Bash", "input": {"command": "touch made"}}])));
+    talk.asked("hook_callback");
+    assert_eq!(talk.finish().0, Some(0));
+    assert!(!env.path("project/made").exists());
+}
+
+#[test]
+fn readers_of_a_transcript_find_the_prompt_and_not_what_stands_around_it() {
+    let model = obedient();
+    let env = world(&model);
+    env.write("project/CLAUDE.md", "Be brief.");
+    let mut talk = Talk::start(&env, &[]);
+    talk.user("a real prompt");
+    let session = talk.result()["session_id"].as_str().expect("an id").to_owned();
+    assert_eq!(talk.finish().0, Some(0));
+    let project = std::fs::read_dir(env.path("home/.claude/projects")).expect("a folder").next();
+    let file = project.expect("a project").expect("an entry").path().join(format!("{session}.jsonl"));
+    let text = std::fs::read_to_string(file).expect("a transcript");
+    let said: Vec<Value> = text.lines().map(json).filter(|entry| entry["type"] == "user").collect();
+    let shown: Vec<&Value> = said.iter().filter(|entry| entry["isMeta"] != true).collect();
+    assert_eq!(pluck(&json!(shown), "/message/content"), "a real prompt");
+    // To the model it is one message, also later.
+    let mut talk = Talk::start(&env, &["--resume", &session]);
+    talk.user(&orders(json!([{"echo": "/messages/0"}])));
+    let first = talk.result()["result"].as_str().expect("a message").to_owned();
+    assert!(first.contains("Be brief.") && first.contains("a real prompt"), "{first}");
+}
+
+#[test]
+fn half_a_character_harms_nobody() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &[]);
+    talk.raw(r#"{"type":"user","message":{"role":"user","content":"cut \ud83d"}}"#);
+    assert_eq!(talk.result()["result"], "You said: cut \u{fffd}");
+}
