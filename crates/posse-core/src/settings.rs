@@ -86,6 +86,8 @@ pub struct SettingsFile {
     pub text: Arc<str>,
     /// What it says; nothing if it could not be read.
     pub root: Option<Node>,
+    /// Laid down by the program that started this one: it stands with the administrator's, and can only take away.
+    pub is_of_parent: bool,
 }
 
 impl SettingsFile {
@@ -102,7 +104,13 @@ impl SettingsFile {
             other => other,
         };
         let diagnostics = problems.into_iter().map(|problem| problem.located(&file, text)).collect();
-        (Self { layer, file, text: text.into(), root }, diagnostics)
+        (Self { layer, file, text: text.into(), root, is_of_parent: false }, diagnostics)
+    }
+
+    /// Reads what the program that started this one lays down; see [`restrictive`].
+    pub fn of_parent(file: Arc<Path>, text: &str) -> (Self, Vec<Diagnostic>) {
+        let (file, diagnostics) = Self::read(Layer::Managed, file, text);
+        (Self { is_of_parent: true, ..file }, diagnostics)
     }
 }
 
@@ -220,6 +228,9 @@ pub struct Settings {
     pub hooks_off: Option<SetIn>,
     /// `allowManagedHooksOnly` (administrator only).
     pub managed_hooks_only: Option<SetIn>,
+    /// The same from the program that started this one: the hooks of others run, for they may be guards, but what they
+    /// allow does not count.
+    pub managed_leave_only: Option<SetIn>,
     /// `allowedHttpHookUrls`.
     pub hook_urls: Option<Set<Vec<Box<str>>>>,
     /// `httpHookAllowedEnvVars`.
@@ -282,7 +293,8 @@ impl Settings {
     }
 }
 
-/// Merges files, weakest layer first: arrays add up, objects merge by key, scalars override.
+/// Merges files, weakest layer first: arrays add up, objects merge by key, scalars override. What a parent lays down
+/// comes last and takes away from what the others came to.
 ///
 /// In a folder that is not trusted, what its own files say counts only as far as it takes away.
 pub fn merge(files: &[SettingsFile], trust: FolderTrust) -> (Settings, Vec<Diagnostic>) {
@@ -295,7 +307,11 @@ pub fn merge(files: &[SettingsFile], trust: FolderTrust) -> (Settings, Vec<Diagn
         let mut report = Report::new(&file.text);
         let by = SetIn { layer: file.layer, file: Arc::clone(&file.file) };
         for said in walk::walk(root, file.layer, &mut report) {
-            apply::apply(&mut settings, said, &by, trust, &mut report);
+            if file.is_of_parent {
+                apply::narrow(&mut settings, said, &by, &mut report);
+            } else {
+                apply::apply(&mut settings, said, &by, trust, &mut report);
+            }
         }
         let located = |problem: Problem| problem.located(&file.file, &file.text);
         diagnostics.extend(report.problems.into_iter().map(located));
@@ -307,7 +323,7 @@ pub fn merge(files: &[SettingsFile], trust: FolderTrust) -> (Settings, Vec<Diagn
 
 fn weakest_first(files: &[SettingsFile]) -> Vec<&SettingsFile> {
     let mut sorted: Vec<&SettingsFile> = files.iter().collect();
-    sorted.sort_by_key(|file| file.layer);
+    sorted.sort_by_key(|file| (file.is_of_parent, file.layer));
     sorted
 }
 

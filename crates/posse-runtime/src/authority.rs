@@ -57,6 +57,8 @@ struct State {
     managed_only: bool,
     /// Whether the mode that asks nothing may be switched to.
     may_bypass: bool,
+    /// Whether the mode in which a model judges may be switched to.
+    may_auto: bool,
     /// What the host says of servers.
     host: host::Said,
 }
@@ -70,6 +72,8 @@ pub struct Reloaded {
     pub managed_only: bool,
     /// Whether the mode that asks nothing is closed.
     pub bypass_disabled: bool,
+    /// Whether the mode in which a model judges is.
+    pub auto_disabled: bool,
 }
 
 /// What a session begins with.
@@ -87,6 +91,15 @@ pub struct Beginning {
     pub managed_only: bool,
     /// Whether the mode that asks nothing may be switched to.
     pub may_bypass: bool,
+    /// Whether the mode in which a model judges is closed.
+    pub auto_disabled: bool,
+}
+
+/// What outlasts a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lasting {
+    rules: Vec<(Behavior, Box<str>)>,
+    modes: Vec<(Box<str>, Mode)>,
 }
 
 /// What a change did besides changing rules.
@@ -103,7 +116,7 @@ pub struct Applied {
 impl Authority {
     /// The authority of a session that begins.
     pub fn new(beginning: Beginning) -> Arc<Self> {
-        let Beginning { rules, roots, home, places, managed_only, may_bypass } = beginning;
+        let Beginning { rules, roots, home, places, managed_only, may_bypass, auto_disabled } = beginning;
         let cwd = roots.first().cloned().unwrap_or_default();
         let session = Arc::new(RuleSource { label: "this session".into(), base: cwd.clone(), cwd, home });
         // Both names of a folder that is reached through a link are the run's.
@@ -118,7 +131,8 @@ impl Authority {
         }
         let rules = Arc::new(RuleSet::new(rules));
         let host = host::Said::default();
-        let state = State { rules, roots: all.into(), managed_only, may_bypass, host };
+        let may_auto = !auto_disabled;
+        let state = State { rules, roots: all.into(), managed_only, may_bypass, may_auto, host };
         Arc::new(Self { state: Mutex::new(state), session, places })
     }
 
@@ -161,26 +175,68 @@ impl Authority {
         self.lock().may_bypass
     }
 
+    /// Why a mode may not be switched to, if it may not.
+    pub fn objection_to(&self, mode: Mode) -> Option<&'static str> {
+        let state = self.lock();
+        match mode {
+            Mode::BypassPermissions if !state.may_bypass => {
+                Some("bypassPermissions is not open here: start with --allow-dangerously-skip-permissions")
+            }
+            Mode::Auto if !state.may_auto => Some("auto is not open here: settings have `disableAutoMode`"),
+            Mode::BypassPermissions
+            | Mode::Auto
+            | Mode::Default
+            | Mode::AcceptEdits
+            | Mode::Plan
+            | Mode::DontAsk
+            | Mode::Bubble => None,
+        }
+    }
+
     /// Takes over what settings say now. What was added in this session stays, unless only the administrator's rules
     /// count from now on; what a session may not do it does not get back.
     pub fn reload(&self, reloaded: Reloaded) {
-        let Reloaded { mut rules, managed_only, bypass_disabled } = reloaded;
+        let Reloaded { mut rules, managed_only, bypass_disabled, auto_disabled } = reloaded;
         let mut state = self.lock();
         let own = state.rules.rules().iter().filter(|rule| rule.source == self.session);
         rules.extend(own.filter(|rule| !managed_only || rule.behavior != Behavior::Allow).cloned());
         state.rules = Arc::new(RuleSet::new(rules));
         state.managed_only = managed_only;
         state.may_bypass &= !bypass_disabled;
+        state.may_auto &= !auto_disabled;
+    }
+
+    /// What a conversation that follows this one begins with: what was refused for the session, and what the host said
+    /// of servers. What was allowed ends with it.
+    pub fn lasting(&self) -> Lasting {
+        let state = self.lock();
+        let own = state.rules.rules().iter().filter(|rule| rule.source == self.session);
+        let limits = own.filter(|rule| rule.behavior != Behavior::Allow);
+        Lasting {
+            rules: limits.map(|rule| (rule.behavior, rule.text.clone())).collect(),
+            modes: state.host.modes(),
+        }
+    }
+
+    /// Begins with what another had.
+    pub fn inherit(&self, lasting: &Lasting) {
+        let rules = lasting.rules.iter().map(|(behavior, text)| Rule::parse(*behavior, text, &self.session));
+        let mut state = self.lock();
+        state.rules = Arc::new(state.rules.with(rules));
+        drop(state);
+        lasting.modes.iter().for_each(|(server, mode)| self.set_server_mode(server, Some(*mode)));
     }
 
     /// Carries out a change. What is meant to last is written to its settings file as well.
     pub fn apply(&self, update: &Update, cwd: &Path) -> Applied {
         let mut applied = Applied::default();
         match update {
-            Update::SetMode { mode: Mode::BypassPermissions, .. } if !self.may_bypass() => {
-                applied.notes.push("the mode bypassPermissions is not open to this session".into());
-            }
-            Update::SetMode { mode, .. } => applied.mode = Some(*mode),
+            Update::SetMode { mode, .. } => match self.objection_to(*mode) {
+                Some(_) => {
+                    applied.notes.push(format!("the mode {} is not open to this session", mode.name()));
+                }
+                None => applied.mode = Some(*mode),
+            },
             Update::AddDirectories { directories, .. } => {
                 let paths = directories.iter().map(|directory| cwd.join(directory));
                 applied.added = paths.filter(|path| self.add_root(path)).collect();
@@ -243,15 +299,17 @@ impl Authority {
         state.rules = Arc::new(state.rules.without(own));
     }
 
-    /// Merges keys into the settings file of a layer that is written to; `null` takes one out.
-    pub fn write_settings(&self, layer: Layer, patch: &Map<String, Value>) -> Result<(), String> {
+    /// Merges keys into the settings file of a layer that is written to; `null` takes one out. Says which
+    /// file that is.
+    pub fn write_settings(&self, layer: Layer, patch: &Map<String, Value>) -> Result<PathBuf, String> {
         let file = match layer {
             Layer::User => self.places.user.as_deref().ok_or("there is no user folder to save to")?,
             Layer::Project => &self.places.project,
             Layer::Local => &self.places.local,
             Layer::Flag | Layer::Managed => return Err("only files of users and projects are written".into()),
         };
-        save::merge(file, patch)
+        save::merge(file, patch)?;
+        Ok(file.to_owned())
     }
 
     fn save(&self, update: &Update) -> Result<(), String> {

@@ -97,9 +97,9 @@ impl Hooks {
     ) -> Self {
         let mut session = Roster::default();
         for (source, groups) in groups {
-            session.add(&policy, &source, groups, false);
+            session.add(&source, groups, false);
         }
-        let host = Arc::new(RwLock::new(Arc::new(Roster::of_callbacks(&policy, callbacks))));
+        let host = Arc::new(RwLock::new(Arc::new(Roster::of_callbacks(callbacks))));
         Self {
             host,
             settled: Arc::new(RwLock::new(Settled { session: Arc::new(session), policy: Arc::new(policy) })),
@@ -118,27 +118,27 @@ impl Hooks {
         self.settled().policy
     }
 
-    /// Takes over the hooks of settings from another, for every run of the session. Those of the host stay, unless only
-    /// the administrator's may run from now on.
+    /// Takes over the hooks of settings from another, for every run of the session. Those of the host, of agents and of
+    /// skills stay; whether they run is for the policy of the moment.
     pub fn resettle(&self, other: &Self) {
-        let settled = other.settled();
-        if settled.policy.only_managed {
-            *self.host.write().unwrap_or_else(PoisonError::into_inner) = Arc::default();
-        }
-        *self.settled.write().unwrap_or_else(PoisonError::into_inner) = settled;
+        *self.settled.write().unwrap_or_else(PoisonError::into_inner) = other.settled();
     }
 
     /// Replaces the callbacks of the host, for every run of the session; says whether they will be called.
     pub fn set_callbacks(&self, callbacks: impl IntoIterator<Item = HookCallback>) -> bool {
-        let policy = self.policy();
-        let roster = Arc::new(Roster::of_callbacks(&policy, callbacks));
+        let roster = Arc::new(Roster::of_callbacks(callbacks));
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = roster;
-        !policy.only_managed
+        !self.policy().only_managed
     }
 
-    /// The callbacks of the host: event, matcher, and what the host calls them.
+    /// The callbacks of the host that are called: event, matcher, and what the host calls them.
     pub fn callbacks(&self) -> Vec<(HookEvent, String, String)> {
-        self.host().callbacks().collect()
+        if self.policy().only_managed { Vec::new() } else { self.host().callbacks().collect() }
+    }
+
+    /// The callbacks as the host gave them, whether they are called or not.
+    pub fn given_callbacks(&self) -> Vec<HookCallback> {
+        self.host().given_callbacks().collect()
     }
 
     fn host(&self) -> Arc<Roster> {
@@ -149,7 +149,7 @@ impl Hooks {
     /// `Stop` is a `SubagentStop`. Of the hooks of the agent that started it, it sees nothing.
     pub fn scoped(&self, source: &Arc<HookSource>, groups: Vec<HookGroup>) -> Self {
         let mut own = Roster::default();
-        own.add(&self.policy(), source, groups, true);
+        own.add(source, groups, true);
         let own = (!own.is_empty()).then(|| Arc::new(own));
         Self { own, used: Used::default(), ..self.clone() }
     }
@@ -169,7 +169,7 @@ impl Hooks {
         }
         used.retain(|one| one.hooks.source.label != skill.source.label);
         let mut roster = Roster::default();
-        roster.add(&self.policy(), &skill.source, skill.groups.clone(), in_subagent);
+        roster.add(&skill.source, skill.groups.clone(), in_subagent);
         if !roster.is_empty() {
             used.push(UsedSkill { hooks: Arc::clone(skill), roster: Arc::new(roster) });
         }
@@ -177,8 +177,9 @@ impl Hooks {
 
     /// Whether nobody cares about an event. Costs nothing.
     pub fn is_empty_for(&self, event: HookEvent) -> bool {
-        let hears = |roster: &Roster| roster.has(event);
-        !hears(&self.settled().session)
+        let Settled { session, policy } = self.settled();
+        let hears = |roster: &Roster| roster.has(event, &policy);
+        !hears(&session)
             && !hears(&self.host())
             && !self.own.as_deref().is_some_and(hears)
             && !self.used.any(hears)
@@ -186,8 +187,9 @@ impl Hooks {
 
     /// The file names that `FileChanged` hooks ask to be watched.
     pub fn watched_names(&self) -> Vec<String> {
-        let session = self.settled().session;
-        session.watched_names().chain(self.own.iter().flat_map(|own| own.watched_names())).collect()
+        let Settled { session, policy } = self.settled();
+        let own = self.own.iter().flat_map(|own| own.watched_names(&policy));
+        session.watched_names(&policy).chain(own).collect()
     }
 
     /// Runs everybody who is meant, side by side, and says what comes of it. Ends when the last of them has, at its
@@ -229,6 +231,11 @@ impl Hooks {
         merge(occasion, answers)
     }
 
+    /// Whether what a handler allows counts.
+    fn may_allow(&self, entry: &Entry) -> bool {
+        entry.source.is_managed || !self.policy().only_managed_allow
+    }
+
     /// Ends what still runs in the background. The last act of a session.
     pub async fn shutdown(&self) {
         self.background.shutdown().await;
@@ -237,10 +244,11 @@ impl Hooks {
     /// Who is meant, each once, in the order of the configuration.
     fn select(&self, occasion: &Occasion, cx: &HookCx) -> Vec<(Arc<Roster>, usize)> {
         let mut selected: Vec<(Arc<Roster>, usize)> = Vec::new();
-        let (session, host, used) = (self.settled().session, self.host(), self.used.rosters());
+        let (Settled { session, policy }, host, used) = (self.settled(), self.host(), self.used.rosters());
         let rosters = [&session, &host].into_iter().chain(&self.own).chain(&used);
-        for roster in rosters.filter(|roster| roster.has(occasion.event())) {
-            for (index, entry) in roster.entries.iter().enumerate() {
+        for roster in rosters.filter(|roster| roster.has(occasion.event(), &policy)) {
+            let entries = roster.entries.iter().enumerate();
+            for (index, entry) in entries.filter(|(_, entry)| policy.lets_run(&entry.source)) {
                 let known = |(roster, index): &(Arc<Roster>, usize)| roster.entries[*index].is_same(entry);
                 if entry.is_meant(occasion, &cx.services) && !selected.iter().any(known) && entry.may_run() {
                     selected.push((Arc::clone(roster), index));
@@ -274,6 +282,7 @@ impl Job {
 
     async fn run(self) -> Answer {
         let (event, limit) = (self.event, self.limit());
+        let may_allow = self.hooks.may_allow(self.entry());
         let spool = Arc::clone(&self.cx.spool);
         let world = Arc::clone(&self.cx.world);
         let mut answer = match tokio::time::timeout(limit + PATIENCE, self.answer()).await {
@@ -283,6 +292,9 @@ impl Job {
                 posse_core::hooks::answer::read(event, &exit, "", "")
             }
         };
+        if !may_allow {
+            answer.allow_nothing();
+        }
         answer.cap(&mut |whole| context::keep(&spool, &world, whole));
         answer
     }

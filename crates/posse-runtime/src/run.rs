@@ -324,8 +324,9 @@ impl Run {
         Arc::clone(&self.setup.model)
     }
 
-    /// Answers come from another model from now on.
+    /// Answers come from another model from now on, whichever was chosen before.
     pub fn set_model(&mut self, model: Arc<dyn Model>, id: Box<str>, window: u64) {
+        self.dials.forget_model();
         (self.setup.model, self.setup.model_id, self.setup.window) = (model, id, window);
     }
 

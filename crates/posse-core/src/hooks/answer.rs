@@ -229,6 +229,12 @@ impl Answer {
         }
     }
 
+    /// Takes back what it allows; what it objects to stays.
+    pub fn allow_nothing(&mut self) {
+        self.permission.take_if(|(verdict, _)| *verdict == Verdict::Allow);
+        self.request.take_if(|decision| matches!(decision, RequestDecision::Allow { .. }));
+    }
+
     /// Shortens every text that is too long. `keep` puts the whole somewhere and says where that is.
     pub fn cap(&mut self, keep: &mut dyn FnMut(&str) -> Option<String>) {
         let mut short = |text: &mut String| {

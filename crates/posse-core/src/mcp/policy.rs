@@ -23,6 +23,8 @@ pub enum ServerRule {
 pub struct Policy {
     /// Only these; without a list, all.
     pub allowed: Option<Vec<ServerRule>>,
+    /// And only these of them, if somebody narrows them down further.
+    pub also_allowed: Option<Vec<ServerRule>>,
     /// None of these.
     pub denied: Vec<ServerRule>,
 }
@@ -44,21 +46,26 @@ impl Policy {
         if self.denied.iter().any(|rule| rule.matches(name, config)) {
             return Err(Denied::Listed);
         }
-        let Some(allowed) = &self.allowed else { return Ok(()) };
-        let is_command = |rule: &&ServerRule| matches!(rule, ServerRule::Command(_));
-        let is_url = |rule: &&ServerRule| matches!(rule, ServerRule::Url(_));
-        let is_name = |rule: &&ServerRule| matches!(rule, ServerRule::Name(_));
-        let passes = |kind: &dyn Fn(&&ServerRule) -> bool| {
-            allowed.iter().filter(|rule| kind(rule)).any(|rule| rule.matches(name, config))
+        let passes = |list: &Option<Vec<ServerRule>>| {
+            list.as_ref().is_none_or(|allowed| is_listed(allowed, name, config))
         };
-        let listed = match &config.reach {
-            Reach::Stdio { .. } if allowed.iter().any(|rule| is_command(&rule)) => passes(&is_command),
-            Reach::Remote { .. } if allowed.iter().any(|rule| is_url(&rule)) => passes(&is_url),
-            // What lives in the host program is the host's own business.
-            Reach::Sdk { .. } => true,
-            Reach::Stdio { .. } | Reach::Remote { .. } => passes(&is_name),
-        };
-        if listed { Ok(()) } else { Err(Denied::NotListed) }
+        if passes(&self.allowed) && passes(&self.also_allowed) { Ok(()) } else { Err(Denied::NotListed) }
+    }
+}
+
+fn is_listed(allowed: &[ServerRule], name: &str, config: &McpConfig) -> bool {
+    let is_command = |rule: &&ServerRule| matches!(rule, ServerRule::Command(_));
+    let is_url = |rule: &&ServerRule| matches!(rule, ServerRule::Url(_));
+    let is_name = |rule: &&ServerRule| matches!(rule, ServerRule::Name(_));
+    let passes = |kind: &dyn Fn(&&ServerRule) -> bool| {
+        allowed.iter().filter(|rule| kind(rule)).any(|rule| rule.matches(name, config))
+    };
+    match &config.reach {
+        Reach::Stdio { .. } if allowed.iter().any(|rule| is_command(&rule)) => passes(&is_command),
+        Reach::Remote { .. } if allowed.iter().any(|rule| is_url(&rule)) => passes(&is_url),
+        // What lives in the host program is the host's own business.
+        Reach::Sdk { .. } => true,
+        Reach::Stdio { .. } | Reach::Remote { .. } => passes(&is_name),
     }
 }
 

@@ -15,24 +15,112 @@ use std::sync::Arc;
 
 /// What the administrator keeps to himself must be known before the others are heard.
 pub(super) fn locks(files: &[&SettingsFile], settings: &mut Settings) {
-    for file in files.iter().filter(|file| file.layer == Layer::Managed) {
+    const DOMAINS: [&str; 3] = ["sandbox", "network", "allowManagedDomainsOnly"];
+    const READ_PATHS: [&str; 3] = ["sandbox", "filesystem", "allowManagedReadPathsOnly"];
+    let says = |file: &SettingsFile, path: &[&str]| {
+        path.iter().try_fold(file.root.as_ref()?, |node, key| node.get(key))?.as_bool()
+    };
+    let managed = || files.iter().filter(|file| file.layer == Layer::Managed);
+    for file in managed().filter(|file| !file.is_of_parent) {
         let by = SetIn { layer: file.layer, file: Arc::clone(&file.file) };
         let set = |path: &[&str], lock: &mut Option<SetIn>| {
-            let node = path.iter().try_fold(file.root.as_ref()?, |node, key| node.get(key))?;
-            *lock = node.as_bool()?.then(|| by.clone());
-            Some(())
+            if let Some(on) = says(file, path) {
+                *lock = on.then(|| by.clone());
+            }
         };
-        let _unset = set(&["allowManagedPermissionRulesOnly"], &mut settings.managed_rules_only);
-        let _unset = set(&["allowManagedHooksOnly"], &mut settings.managed_hooks_only);
-        let _unset = set(&["allowManagedMcpServersOnly"], &mut settings.managed_mcp_only);
-        let sandbox = &mut settings.sandbox;
-        let _unset =
-            set(&["sandbox", "network", "allowManagedDomainsOnly"], &mut sandbox.managed_domains_only);
-        let _unset = set(
-            &["sandbox", "filesystem", "allowManagedReadPathsOnly"],
-            &mut sandbox.managed_read_paths_only,
-        );
+        set(&["allowManagedPermissionRulesOnly"], &mut settings.managed_rules_only);
+        set(&["allowManagedHooksOnly"], &mut settings.managed_hooks_only);
+        set(&["allowManagedMcpServersOnly"], &mut settings.managed_mcp_only);
+        set(&DOMAINS, &mut settings.sandbox.managed_domains_only);
+        set(&READ_PATHS, &mut settings.sandbox.managed_read_paths_only);
     }
+    let names_servers = |file: &&SettingsFile| {
+        let list = file.root.as_ref().and_then(|root| root.get("allowedMcpServers")?.as_list());
+        !file.is_of_parent && list.is_some()
+    };
+    // Without a list of the administrator's, there would be no list at all, and every server would be allowed.
+    let has_servers = managed().any(names_servers);
+    for file in managed().filter(|file| file.is_of_parent) {
+        let by = SetIn { layer: file.layer, file: Arc::clone(&file.file) };
+        let add = |path: &[&str], lock: &mut Option<SetIn>| {
+            if says(file, path) == Some(true) {
+                lock.get_or_insert_with(|| by.clone());
+            }
+        };
+        if has_servers {
+            add(&["allowManagedMcpServersOnly"], &mut settings.managed_mcp_only);
+        }
+        add(&DOMAINS, &mut settings.sandbox.managed_domains_only);
+        add(&READ_PATHS, &mut settings.sandbox.managed_read_paths_only);
+    }
+}
+
+/// Takes over one key of what a parent lays down, so that no more is allowed than without it. What it says of others'
+/// files, those have been heard already: their allowances go, their limits stay.
+pub(super) fn narrow(settings: &mut Settings, said: Said<'_>, by: &SetIn, report: &mut Report) {
+    let Said { key, node } = said;
+    match key.name {
+        "permissions.ask" => rules(settings, Behavior::Ask, node, by, report),
+        "permissions.deny" => rules(settings, Behavior::Deny, node, by, report),
+        "allowManagedPermissionRulesOnly" => {
+            only_managed_leave(settings, by);
+            settings.managed_rules_only.get_or_insert_with(|| by.clone());
+        }
+        "allowManagedHooksOnly" => drop(settings.managed_leave_only.insert(by.clone())),
+        "allowedMcpServers" => settings.mcp.policy.also_allowed = Some(server_rules(node, report)),
+        "availableModels" => fewer(&mut settings.available_models, node, by),
+        "strictPluginOnlyCustomization" => {
+            let before = settings.plugin_only;
+            plugin_only(settings, node, by, report);
+            let now = &mut settings.plugin_only;
+            if now.hooks && !before.hooks {
+                settings.managed_leave_only = Some(by.clone());
+            }
+            *now = PluginOnly {
+                agents: before.agents || now.agents,
+                hooks: before.hooks,
+                mcp: before.mcp || now.mcp,
+                skills: before.skills || now.skills,
+            };
+        }
+        "sandbox.enabled" => {
+            // Being confined would be a yes to commands that are asked about without it.
+            if settings.sandbox.enabled.as_ref().is_none_or(|set| !set.value) {
+                settings.sandbox.auto_allow_bash = Some(Set { value: false, by: by.clone() });
+            }
+            settings.sandbox.apply("enabled", node, by);
+        }
+        // Locks were heard before everything else.
+        "allowManagedMcpServersOnly"
+        | "sandbox.network.allowManagedDomainsOnly"
+        | "sandbox.filesystem.allowManagedReadPathsOnly" => {}
+        _ => apply(settings, said, by, FolderTrust::Trusted, report),
+    }
+}
+
+/// The allowances of everybody but the administrator go; they are told of.
+fn only_managed_leave(settings: &mut Settings, by: &SetIn) {
+    let stays = |rule: &permissions::PermissionRule| {
+        rule.behavior != Behavior::Allow || rule.by.layer == Layer::Managed
+    };
+    let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut settings.rules).into_iter().partition(stays);
+    settings.rules = kept;
+    settings.ignored.extend(gone.into_iter().map(|rule| Ignored {
+        kind: IgnoredKind::Rule,
+        text: format!("{} {}", rule.behavior.word(), rule.text).into(),
+        by: rule.by,
+        location: rule.location,
+        why: WhyIgnored::ManagedOnly(by.clone()),
+    }));
+}
+
+/// Only what both lists name.
+fn fewer(place: &mut Option<Set<Vec<Box<str>>>>, node: &Node, by: &SetIn) {
+    let mut values = texts(node);
+    if let Some(earlier) = place {
+        values.retain(|value| earlier.value.iter().any(|known| known.eq_ignore_ascii_case(value)));
+    }
+    *place = Some(Set { value: values, by: by.clone() });
 }
 
 /// Takes over one key.
@@ -78,7 +166,6 @@ pub(super) fn apply(
         }
         "hooks" => hook_groups(settings, node, by, report),
         "disableAllHooks" => settings.hooks_off = on(node, by),
-        "allowManagedMcpServersOnly" => settings.managed_mcp_only = on(node, by),
         "allowedMcpServers" => allowed_servers(settings, node, report),
         "deniedMcpServers" => denied_servers(settings, node, report),
         "mcpServers" => servers(settings, node, by, report),
@@ -296,14 +383,19 @@ fn limit(place: &mut Option<Set<Vec<Box<str>>>>, node: &Node, by: &SetIn) {
 
 /// The lists of all layers add up. Where the administrator lets only his own count, the others are not heard.
 fn allowed_servers(settings: &mut Settings, node: &Node, report: &mut Report) {
-    let allowed = settings.mcp.policy.allowed.get_or_insert_default();
+    settings.mcp.policy.allowed.get_or_insert_default().extend(server_rules(node, report));
+}
+
+fn server_rules(node: &Node, report: &mut Report) -> Vec<mcp::ServerRule> {
+    let mut rules = Vec::new();
     for item in node.as_list().unwrap_or_default() {
         match mcp::read_rule(item) {
-            Ok(rule) => allowed.push(rule),
+            Ok(rule) => rules.push(rule),
             // What cannot be read allows nothing.
             Err(problem) => report.problem(problem),
         }
     }
+    rules
 }
 
 fn denied_servers(settings: &mut Settings, node: &Node, report: &mut Report) {

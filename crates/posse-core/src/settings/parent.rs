@@ -5,31 +5,36 @@
 use serde_json::{Map, Value};
 
 /// Keys that only take away, whatever they say.
-const NARROWING: [&str; 20] = [
+const NARROWING: [&str; 11] = [
     "permissions.deny",
     "permissions.ask",
+    "allowedMcpServers",
+    "deniedMcpServers",
+    "availableModels",
+    "strictKnownMarketplaces",
+    "blockedMarketplaces",
+    "sandbox.network.deniedDomains",
+    "sandbox.filesystem.denyRead",
+    "sandbox.filesystem.denyWrite",
+    "budget",
+];
+
+/// Keys that take away when they are switched on. Switched off, they would undo what the administrator locked.
+const SWITCHES: [&str; 13] = [
     "permissions.disableBypassPermissionsMode",
     "permissions.disableAutoMode",
     "disableAutoMode",
     "allowManagedPermissionRulesOnly",
     "allowManagedHooksOnly",
     "allowManagedMcpServersOnly",
-    "allowedMcpServers",
-    "deniedMcpServers",
-    "availableModels",
-    "strictKnownMarketplaces",
-    "blockedMarketplaces",
     "strictPluginOnlyCustomization",
     "disableSideloadFlags",
     "disableSkillShellExecution",
+    "sandbox.enabled",
+    "sandbox.failIfUnavailable",
     "sandbox.network.allowManagedDomainsOnly",
-    "sandbox.network.deniedDomains",
     "sandbox.filesystem.allowManagedReadPathsOnly",
-    "budget",
 ];
-
-/// More of them; these say what is refused on disk.
-const DENIED_PLACES: [&str; 2] = ["sandbox.filesystem.denyRead", "sandbox.filesystem.denyWrite"];
 
 /// What such settings may say, and the keys that were left out.
 pub fn restrictive(given: &Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
@@ -46,7 +51,7 @@ fn sift(above: &str, given: &Map<String, Value>, kept: &mut Map<String, Value>, 
             kept.insert(name, value);
             continue;
         }
-        let leads_on = NARROWING.iter().chain(&DENIED_PLACES).any(|known| is_below(known, &key));
+        let leads_on = NARROWING.iter().chain(&SWITCHES).any(|known| is_below(known, &key));
         match value {
             Value::Object(inner) if leads_on || key == "sandbox" => {
                 let mut below = Map::new();
@@ -73,14 +78,20 @@ fn narrowing(key: &str, name: &str, value: &Value) -> Option<(String, Value)> {
             let off = !matches!(value, Value::Bool(false)) && value.as_str() != Some("false");
             off.then(|| ("allowManagedHooksOnly".to_owned(), Value::Bool(true)))
         }
-        // These lists add up: one with anything in it would let more in.
-        "allowedHttpHookUrls" | "httpHookAllowedEnvVars" => {
-            value.as_array().filter(|list| list.is_empty()).and_then(|_| as_it_is())
-        }
-        "sandbox.enabled" | "sandbox.failIfUnavailable" => value.as_bool()?.then(as_it_is)?,
         "sandbox.allowUnsandboxedCommands" => (!value.as_bool()?).then(as_it_is)?,
-        _ if NARROWING.contains(&key) || DENIED_PLACES.contains(&key) => as_it_is(),
+        _ if NARROWING.contains(&key) => as_it_is(),
+        _ if SWITCHES.contains(&key) && is_on(key, value) => as_it_is(),
         _ => None,
+    }
+}
+
+/// Whether a switch is on, in any of the ways it is written.
+fn is_on(key: &str, value: &Value) -> bool {
+    match value {
+        Value::Bool(on) => *on,
+        Value::String(word) => word == "disable" && key.contains("disable"),
+        Value::Array(parts) => key == "strictPluginOnlyCustomization" && !parts.is_empty(),
+        Value::Null | Value::Number(_) | Value::Object(_) => false,
     }
 }
 

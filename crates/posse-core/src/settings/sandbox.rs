@@ -73,7 +73,6 @@ impl SandboxSettings {
     /// Takes over one key; the table has seen to its shape. `name` is what follows `sandbox.`.
     pub(super) fn apply(&mut self, name: &str, node: &Node, by: &SetIn) {
         let flag = || node.as_bool().map(|value| Set { value, by: by.clone() });
-        let on = || node.as_bool().filter(|on| *on).map(|_| by.clone());
         let paths = || super::texts(node).into_iter().map(|text| (text, by.clone()));
         match name {
             "enabled" => self.enabled = flag(),
@@ -86,12 +85,10 @@ impl SandboxSettings {
             "network.allowLocalBinding" => self.allow_local_binding = flag(),
             "network.allowUnixSockets" => self.allow_unix_sockets.extend(super::texts(node)),
             "network.allowAllUnixSockets" => self.allow_all_unix_sockets = flag(),
-            "network.allowManagedDomainsOnly" => self.managed_domains_only = on(),
             "filesystem.allowWrite" => self.allow_write.extend(paths()),
             "filesystem.denyWrite" => self.deny_write.extend(paths()),
             "filesystem.denyRead" => self.deny_read.extend(paths()),
             "filesystem.allowRead" => self.allow_read.extend(paths()),
-            "filesystem.allowManagedReadPathsOnly" => self.managed_read_paths_only = on(),
             "readOnlyAgents" => {
                 let word = node.as_text().and_then(ReadOnlyAgents::parse);
                 self.read_only_agents = word.map(|value| Set { value, by: by.clone() });

@@ -22,6 +22,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         hooks,
         hooks_off,
         managed_hooks_only,
+        managed_leave_only,
         hook_urls,
         hook_env,
         managed_mcp_only,
@@ -90,6 +91,7 @@ fn said(files: &[(Layer, &str)]) -> Vec<String> {
         ("managed rules only", &managed_rules_only),
         ("no hooks", &hooks_off),
         ("managed hooks only", &managed_hooks_only),
+        ("managed leave only", &managed_leave_only),
         ("managed mcp only", &managed_mcp_only),
     ] {
         lines.extend(switch.iter().map(|set| format!("{name} {}", by(set))));

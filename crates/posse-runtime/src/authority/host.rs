@@ -20,6 +20,13 @@ pub(super) struct Said {
     modes: BTreeMap<Box<str>, Mode>,
 }
 
+impl Said {
+    /// The modes, by server.
+    pub(super) fn modes(&self) -> Vec<(Box<str>, Mode)> {
+        self.modes.iter().map(|(server, mode)| (server.clone(), *mode)).collect()
+    }
+}
+
 /// Whether a tool is one of a server's.
 fn is_of(tool: &str, server: &str) -> bool {
     let rest = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(normalized(server).as_str()));

@@ -174,7 +174,54 @@ fn settings_that_change_replace_their_rules_and_leave_the_sessions() {
     authority.reload(Reloaded { rules: rules(), ..Reloaded::default() });
     assert_eq!(texts(), ["Read(./b)", "Bash(ls)"]);
     // Where only the administrator's rules count, nothing that somebody allowed does.
-    authority.reload(Reloaded { rules: rules(), managed_only: true, bypass_disabled: true });
+    authority.reload(Reloaded {
+        rules: rules(),
+        managed_only: true,
+        bypass_disabled: true,
+        auto_disabled: true,
+    });
     assert_eq!((texts(), authority.may_bypass()), (vec!["Read(./b)".to_owned()], false));
     assert_eq!(authority.apply(&added, root).notes.len(), 1);
+}
+
+#[test]
+fn modes_that_are_closed_stay_closed() {
+    let set = |mode| Update::SetMode { mode, destination: Destination::Session };
+    let table = [
+        (false, false, Mode::Auto, true),
+        (false, true, Mode::Auto, false),
+        (true, false, Mode::BypassPermissions, true),
+        (false, false, Mode::BypassPermissions, false),
+        (false, true, Mode::AcceptEdits, true),
+    ];
+    for (may_bypass, auto_disabled, mode, is_open) in table {
+        let authority = Authority::new(Beginning { may_bypass, auto_disabled, ..Beginning::default() });
+        let applied = authority.apply(&set(mode), Path::new("/"));
+        assert_eq!((applied.mode.is_some(), applied.notes.is_empty()), (is_open, is_open), "{mode:?}");
+        assert_eq!(authority.objection_to(mode).is_none(), is_open, "{mode:?}");
+    }
+    let authority = Authority::new(Beginning::default());
+    authority.reload(Reloaded { auto_disabled: true, ..Reloaded::default() });
+    authority.reload(Reloaded::default());
+    assert!(authority.objection_to(Mode::Auto).is_some());
+}
+
+#[test]
+fn what_was_refused_for_a_session_outlasts_the_conversation() {
+    let (old, new) = (Authority::new(Beginning::default()), Authority::new(Beginning::default()));
+    let add = |behavior, rule: &str| Update::AddRules {
+        rules: vec![RuleText { tool: rule.into(), content: None }],
+        behavior,
+        destination: Destination::Session,
+    };
+    for (behavior, rule) in [(Behavior::Deny, "Bash"), (Behavior::Ask, "Edit"), (Behavior::Allow, "Write")] {
+        old.apply(&add(behavior, rule), Path::new("/"));
+    }
+    old.set_server_mode("files", Some(Mode::Default));
+    new.inherit(&old.lasting());
+    let rules = new.rules();
+    let texts: Vec<&str> = rules.rules().iter().map(|rule| &*rule.text).collect();
+    assert_eq!(texts, ["Bash", "Edit"]);
+    assert_eq!(new.lasting(), old.lasting());
+    assert_eq!(new.mode_for("mcp__files__x", Mode::BypassPermissions), Mode::Default);
 }

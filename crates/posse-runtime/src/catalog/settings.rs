@@ -95,18 +95,12 @@ fn of_parent(
         findings.diagnostics.push(note(text.to_owned()));
         return Ok(None);
     }
-    let (mut kept, dropped) = settings::restrictive(given);
+    let (kept, dropped) = settings::restrictive(given);
     for key in dropped {
         findings.diagnostics.push(note(format!("`{key}` is not used: it does not only take away")));
     }
-    for list in ["allowedMcpServers", "availableModels", "strictKnownMarketplaces"] {
-        // The administrator's own list is not added to.
-        if of_administrator().any(|file| file.root.as_ref().is_some_and(|root| root.get(list).is_some())) {
-            kept.remove(list);
-        }
-    }
     let text = serde_json::Value::Object(kept).to_string();
-    let (settings, diagnostics) = SettingsFile::read(Layer::Managed, Arc::clone(&file), &text);
+    let (settings, diagnostics) = SettingsFile::of_parent(Arc::clone(&file), &text);
     findings.diagnostics.extend(diagnostics);
     Ok(Some(settings))
 }

@@ -50,10 +50,19 @@ impl PluginEnv {
 pub struct HookPolicy {
     /// Only the administrator's hooks run (`disableAllHooks`, `allowManagedHooksOnly`).
     pub only_managed: bool,
+    /// The hooks of others run, but what they allow does not count.
+    pub only_managed_allow: bool,
     /// Where http hooks may send to (`allowedHttpHookUrls`); `*` stands for anything. `None` means anywhere.
     pub http_urls: Option<Vec<Box<str>>>,
     /// Which variables http hooks may use in headers (`httpHookAllowedEnvVars`), besides asking for them themselves.
     pub http_env: Option<Vec<Box<str>>>,
+}
+
+impl HookPolicy {
+    /// Whether hooks that were written there run.
+    pub(super) fn lets_run(&self, source: &HookSource) -> bool {
+        source.is_managed || !self.only_managed
+    }
 }
 
 /// A hook that the host of the session answers itself.
@@ -77,6 +86,8 @@ pub(super) struct Roster {
     pub(super) entries: Vec<Entry>,
     /// One bit per event.
     present: u64,
+    /// The same for the administrator's alone.
+    managed: u64,
 }
 
 /// One handler, ready to be asked.
@@ -104,17 +115,8 @@ pub(super) enum Work {
 }
 
 impl Roster {
-    /// Adds the groups of a source. A matcher that is no pattern takes nothing; its reader has said so.
-    pub(super) fn add(
-        &mut self,
-        policy: &HookPolicy,
-        source: &Arc<HookSource>,
-        groups: Vec<HookGroup>,
-        in_subagent: bool,
-    ) {
-        if policy.only_managed && !source.is_managed {
-            return;
-        }
+    /// Adds the groups of a source, whether they may run now or not: a policy can change. A matcher that is no pattern takes nothing; its reader has said so.
+    pub(super) fn add(&mut self, source: &Arc<HookSource>, groups: Vec<HookGroup>, in_subagent: bool) {
         for HookGroup { event, matcher, handlers } in groups {
             let (event, matcher) = match event {
                 // What is written for `Stop` has no matcher; there is none to compare with the agent's type now.
@@ -129,23 +131,17 @@ impl Roster {
     }
 
     /// The callbacks of a host.
-    pub(super) fn of_callbacks(
-        policy: &HookPolicy,
-        callbacks: impl IntoIterator<Item = HookCallback>,
-    ) -> Self {
+    pub(super) fn of_callbacks(callbacks: impl IntoIterator<Item = HookCallback>) -> Self {
         let mut roster = Self::default();
         for callback in callbacks {
-            roster.add_callback(policy, callback);
+            roster.add_callback(callback);
         }
         roster
     }
 
-    fn add_callback(&mut self, policy: &HookPolicy, callback: HookCallback) {
+    fn add_callback(&mut self, callback: HookCallback) {
         let HookCallback { id, event, matcher, timeout, blocks_on_failure } = callback;
         let Ok(ready) = Matcher::new(event, matcher.as_deref()) else { return };
-        if policy.only_managed {
-            return;
-        }
         self.push(Entry {
             event,
             matcher: ready,
@@ -162,6 +158,9 @@ impl Roster {
 
     fn push(&mut self, entry: Entry) {
         self.present |= bit(entry.event);
+        if entry.source.is_managed {
+            self.managed |= bit(entry.event);
+        }
         self.entries.push(entry);
     }
 
@@ -173,16 +172,35 @@ impl Roster {
         })
     }
 
+    /// The callbacks as they were given.
+    pub(super) fn given_callbacks(&self) -> impl Iterator<Item = HookCallback> {
+        self.entries.iter().filter_map(|entry| match &entry.work {
+            Work::Callback { id, blocks_on_failure } => Some(HookCallback {
+                id: id.clone(),
+                event: entry.event,
+                matcher: (!entry.written.is_empty()).then(|| entry.written.clone()),
+                timeout: entry.timeout,
+                blocks_on_failure: *blocks_on_failure,
+            }),
+            Work::Configured(_) => None,
+        })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(super) fn has(&self, event: HookEvent) -> bool {
-        self.present & bit(event) != 0
+    /// Whether anybody who may run under a policy cares about an event.
+    pub(super) fn has(&self, event: HookEvent, policy: &HookPolicy) -> bool {
+        let present = if policy.only_managed { self.managed } else { self.present };
+        present & bit(event) != 0
     }
 
-    pub(super) fn watched_names(&self) -> impl Iterator<Item = String> {
-        self.entries.iter().flat_map(|entry| entry.watches.iter().cloned())
+    pub(super) fn watched_names(&self, policy: &HookPolicy) -> impl Iterator<Item = String> {
+        self.entries
+            .iter()
+            .filter(|entry| policy.lets_run(&entry.source))
+            .flat_map(|entry| entry.watches.iter().cloned())
     }
 }
 

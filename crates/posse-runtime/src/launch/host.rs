@@ -17,7 +17,7 @@ use super::live::Live;
 use super::models::{Switchboard, Switched};
 use super::{Launched, side};
 use crate::ask::SharedMode;
-use crate::authority::{Applied, Authority, RunHooks};
+use crate::authority::{Applied, Authority, Lasting, RunHooks};
 use crate::hooks::{Callbacks, HookCallback, Hooks, Mailbox};
 use crate::mcp::{HostServers, Servers};
 use crate::model::{SystemPart, ThinkingDisplay};
@@ -75,7 +75,19 @@ pub struct Reins {
     pub(super) run_hooks: RunHooks,
 }
 
+/// What a host has turned in a conversation and stays so in the next.
+#[derive(Clone, Debug)]
+pub struct Turned {
+    lasting: Lasting,
+    display: Option<String>,
+}
+
 impl Launched {
+    /// The callbacks of the host as it gave them last.
+    pub fn callbacks(&self) -> Vec<HookCallback> {
+        self.hooks.hooks().given_callbacks()
+    }
+
     /// What can be done to it while a turn is under way.
     pub fn reins(&self) -> Reins {
         Reins {
@@ -105,14 +117,27 @@ impl Launched {
 }
 
 impl Reins {
-    /// Approves actions in another way from now on; says whether that way is open.
-    #[must_use]
-    pub fn set_mode(&self, mode: Mode) -> bool {
-        let is_open = mode != Mode::BypassPermissions || self.authority.may_bypass();
-        if is_open {
-            self.mode.set(mode);
-        }
-        is_open
+    /// Approves actions in another way from now on, if that way is open.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), &'static str> {
+        self.authority.objection_to(mode).map_or(Ok(()), Err)?;
+        self.mode.set(mode);
+        Ok(())
+    }
+
+    /// Whether actions may be approved so.
+    pub fn is_open(&self, mode: Mode) -> bool {
+        self.authority.objection_to(mode).is_none()
+    }
+
+    /// What the host has turned and the conversation that follows this one is to have, too.
+    pub fn turned(&self) -> Turned {
+        Turned { lasting: self.authority.lasting(), display: self.display.get() }
+    }
+
+    /// Has what was turned in another conversation.
+    pub fn turn_like(&self, turned: Turned) {
+        self.authority.inherit(&turned.lasting);
+        self.display.set(turned.display);
     }
 
     /// Carries out a change of the rules.

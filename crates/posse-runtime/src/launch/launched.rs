@@ -117,11 +117,7 @@ impl Launched {
 
     /// Approves actions in another way from now on, if that way is open.
     pub fn set_mode(&self, mode: Mode) -> Result<(), &'static str> {
-        if mode == Mode::BypassPermissions && !self.run.may_bypass() {
-            return Err(
-                "bypassPermissions is not open here: start with --allow-dangerously-skip-permissions",
-            );
-        }
+        self.run.authority().objection_to(mode).map_or(Ok(()), Err)?;
         self.mode.set(mode);
         Ok(())
     }

@@ -163,7 +163,7 @@ impl Reins {
 
     /// Every hook of the session, in the order they are asked.
     pub fn hook_rows(&self) -> Vec<HookRow> {
-        let catalog = self.live.catalog();
+        let catalog = self.live.hooked();
         let mut rows = Vec::new();
         for (group, by) in catalog.effective_hooks() {
             rows.extend(rows_of(group, name_of(by.layer), &by.file.display().to_string(), None));

@@ -2,19 +2,21 @@
 //!
 //! Knows which settings can count at once, and says which cannot. Refuses to know who asks for a change.
 
+mod counting;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::definition::AgentDefinition;
-use posse_core::permission::{Destination, Rule, Update};
-use posse_core::settings::Layer;
+use posse_core::permission::{Destination, Update};
+use posse_core::settings::{self, Layer, Settings, SettingsFile};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{LaunchRequest, powers};
 use crate::authority::{Authority, Reloaded};
-use crate::catalog::{Catalog, CatalogOptions, LoadError};
+use crate::catalog::{Catalog, CatalogOptions, LoadError, Plugin};
 use crate::hooks::Hooks;
 use crate::session::{self, Mirrored, SessionError};
 use crate::skills::{Places, PluginSkills, Shelf};
@@ -40,11 +42,22 @@ pub(super) struct Live {
 struct Now {
     /// Only where things come from, and what flags allow.
     request: LaunchRequest,
+    /// Everything as it was read last, with the settings that count.
     catalog: Arc<Catalog>,
+    /// The settings files as they count.
+    files: Vec<SettingsFile>,
+    /// What folders and variables were settled with.
+    settled: Arc<Catalog>,
+    /// What hooks were settled with.
+    hooked: Arc<Catalog>,
+    /// The settings files as they were at the start: their hooks are those of the session.
+    first: Vec<SettingsFile>,
     /// What the host has added to the flags.
     overlay: Map<String, Value>,
-    /// Settings files whose new rules a hook will not have.
-    held: BTreeSet<PathBuf>,
+    /// Settings files whose change is let through and has not been read yet.
+    let_through: BTreeSet<PathBuf>,
+    /// Variables that commands are told of.
+    exported: BTreeSet<String>,
     title: Option<String>,
 }
 
@@ -78,6 +91,9 @@ impl Live {
             disallowed_tools: request.disallowed_tools.clone(),
             ..LaunchRequest::default()
         };
+        // A conversation that follows another begins with what the host has added to that.
+        let overlay = request.catalog.overlay.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let catalog = beginning.catalog;
         Arc::new(Self {
             world: Arc::clone(beginning.world),
             authority: Arc::clone(beginning.authority),
@@ -90,9 +106,14 @@ impl Live {
             mirror: request.mirror.clone(),
             now: Mutex::new(Now {
                 request: lasting,
-                catalog: Arc::clone(beginning.catalog),
-                overlay: Map::new(),
-                held: BTreeSet::new(),
+                catalog: Arc::clone(catalog),
+                files: catalog.settings_files.clone(),
+                settled: Arc::clone(catalog),
+                hooked: Arc::clone(catalog),
+                first: catalog.settings_files.clone(),
+                overlay: overlay.unwrap_or_default(),
+                let_through: BTreeSet::new(),
+                exported: BTreeSet::new(),
                 title: None,
             }),
         })
@@ -112,20 +133,25 @@ impl Live {
         self.now().request.catalog.clone()
     }
 
-    /// The new rules of a file do not count.
-    pub(super) fn hold(&self, path: PathBuf) {
-        self.now().held.insert(path);
+    /// What the hooks of the session were made of.
+    pub(super) fn hooked(&self) -> Arc<Catalog> {
+        Arc::clone(&self.now().hooked)
     }
 
-    /// They do.
-    pub(super) fn let_go(&self, path: &Path) {
-        self.now().held.remove(path);
+    /// The change of a file does not count.
+    pub(super) fn hold(&self, path: &Path) {
+        self.now().let_through.remove(path);
     }
 
-    fn load(&self, options: &CatalogOptions) -> Result<Arc<Catalog>, String> {
+    /// It does, as soon as it has been read.
+    pub(super) fn let_through(&self, path: PathBuf) {
+        self.now().let_through.insert(path);
+    }
+
+    fn load(&self, options: &CatalogOptions) -> Result<Catalog, String> {
         let loaded = Catalog::load(&self.world, options);
         let catalog = loaded.and_then(|catalog| catalog.check().map(|()| catalog));
-        catalog.map(Arc::new).map_err(|error| match &error {
+        catalog.map_err(|error| match &error {
             LoadError::Settings(found) | LoadError::Agents(found) | LoadError::Unreadable(found) => {
                 let first = found.first().map(|one| one.text.to_string()).unwrap_or_default();
                 format!("{error}: {first}")
@@ -134,46 +160,52 @@ impl Live {
         })
     }
 
+    /// Lets count what was read: of settings files the changes that are let through. Says what stays as it was.
+    fn adopt(&self, mut fresh: Catalog) -> (Arc<Catalog>, Vec<String>) {
+        let mut now = self.now();
+        let let_through = std::mem::take(&mut now.let_through);
+        let files = counting::counting(&now.files, &fresh.settings_files, |path| let_through.contains(path));
+        let lost: Vec<SettingsFile> =
+            fresh.settings_files.drain(..).filter(|file| file.root.is_none()).collect();
+        let notes = lost
+            .iter()
+            .map(|file| format!("{} cannot be understood; its rules from before stay", file.file.display()));
+        let notes = notes.collect();
+        fresh.settings = settings::merge(&files, fresh.trust.of_folder()).0;
+        let is_lost = |file: &SettingsFile| lost.iter().any(|other| other.file == file.file);
+        fresh.settings_files = files.iter().filter(|file| !is_lost(file)).chain(&lost).cloned().collect();
+        now.files = files;
+        now.catalog = Arc::new(fresh);
+        (Arc::clone(&now.catalog), notes)
+    }
+
     /// The rules of the settings as they are now. Of a file that cannot be understood the old ones stay: half of a
     /// file must not be taken for the absence of its limits. Says what stays.
     pub(super) fn reload_rules(&self) -> Result<Vec<String>, String> {
         let catalog = self
             .load(&self.options())
             .map_err(|error| format!("the settings have changed, but {error}; the rules from before stay"))?;
-        let notes = self.take_rules(&catalog);
-        self.now().catalog = catalog;
+        let (catalog, notes) = self.adopt(catalog);
+        self.take_rules(&catalog);
         Ok(notes)
     }
 
-    fn take_rules(&self, catalog: &Catalog) -> Vec<String> {
-        let (request, mut keeps) = {
-            let now = self.now();
-            let keeps: BTreeSet<String> = now.held.iter().map(|path| path.display().to_string()).collect();
-            (now.request.clone(), keeps)
-        };
-        let mut notes = Vec::new();
-        for file in catalog.settings_files.iter().filter(|file| file.root.is_none()) {
-            notes.push(format!("{} cannot be understood; its rules from before stay", file.file.display()));
-            keeps.insert(file.file.display().to_string());
-        }
-        let is_kept = |rule: &Rule| keeps.contains(&*rule.source.label);
-        let mut rules = powers::rules(&request, catalog, &self.world);
-        rules.retain(|rule| !is_kept(rule));
-        rules.extend(self.authority.rules().rules().iter().filter(|rule| is_kept(rule)).cloned());
+    fn take_rules(&self, catalog: &Catalog) {
+        let request = self.now().request.clone();
         self.authority.reload(Reloaded {
-            rules,
+            rules: powers::rules(&request, catalog, &self.world),
             managed_only: catalog.settings.managed_rules_only.is_some(),
             bypass_disabled: catalog.settings.bypass_disabled.is_some(),
+            auto_disabled: catalog.settings.auto_disabled.is_some(),
         });
-        notes
     }
 
     /// Adds to the settings of the flags: each key takes the place of what was added under it before, `null` takes it
     /// out. An error is why nothing has changed.
     pub(super) fn add_flags(&self, patch: &Map<String, Value>) -> Result<Resettled, String> {
-        let (mut options, mut overlay, before) = {
+        let (mut options, mut overlay) = {
             let now = self.now();
-            (now.request.catalog.clone(), now.overlay.clone(), Arc::clone(&now.catalog))
+            (now.request.catalog.clone(), now.overlay.clone())
         };
         for (key, value) in patch {
             match value {
@@ -188,12 +220,12 @@ impl Live {
             now.request.catalog = options;
             now.overlay = overlay;
         }
-        Ok(self.resettle(&before, catalog))
+        Ok(self.resettle(catalog))
     }
 
     /// Writes to a settings file, and lets it count.
     pub(super) fn write(&self, layer: Layer, patch: &Map<String, Value>) -> Result<Resettled, String> {
-        let (options, before) = (self.options(), self.catalog());
+        let options = self.options();
         // A limit that cannot be read would keep every session from starting: it is not written in the first place.
         let said: Map<String, Value> = patch
             .iter()
@@ -201,18 +233,20 @@ impl Live {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         self.load(&CatalogOptions { overlay: Some(Value::Object(said).to_string()), ..options.clone() })?;
-        self.authority.write_settings(layer, patch)?;
+        let written = self.authority.write_settings(layer, patch)?;
+        self.let_through(written);
         let catalog = self.load(&options)?;
-        Ok(self.resettle(&before, catalog))
+        Ok(self.resettle(catalog))
     }
 
     /// Lets settings count as far as they can while the session runs.
-    fn resettle(&self, before: &Catalog, catalog: Arc<Catalog>) -> Resettled {
-        let mut notes = self.take_rules(&catalog);
-        self.take_folders(before, &catalog);
-        self.take_hooks(before, &catalog, &mut notes);
-        self.take_env(before, &catalog, &mut notes);
-        self.now().catalog = catalog;
+    fn resettle(&self, catalog: Catalog) -> Resettled {
+        let (catalog, mut notes) = self.adopt(catalog);
+        let before = std::mem::replace(&mut self.now().settled, Arc::clone(&catalog));
+        self.take_rules(&catalog);
+        self.take_folders(&before, &catalog);
+        self.take_hooks(&catalog, None, &mut notes);
+        self.take_env(&before, &catalog, &mut notes);
         Resettled { notes }
     }
 
@@ -229,26 +263,31 @@ impl Live {
         self.authority.apply(&Update::AddDirectories { directories: come, destination }, cwd);
     }
 
-    /// Hooks of flags are the host's own; those of files count from the next session on, when somebody can look at them.
-    fn take_hooks(&self, before: &Catalog, catalog: &Catalog, notes: &mut Vec<String>) {
+    /// Hooks of flags are the host's own; those of files count from the next session on, when somebody can look at them,
+    /// and those of plugins when plugins are loaded again. Who may run at all counts at once.
+    fn take_hooks(&self, catalog: &Catalog, plugins: Option<&[Plugin]>, notes: &mut Vec<String>) {
+        let (before, first) = {
+            let now = self.now();
+            (Arc::clone(&now.hooked), now.first.clone())
+        };
+        let files = counting::counting(&first, &catalog.settings_files, |_| false);
         let mut mixed = catalog.clone();
-        let is_open = |catalog: &Catalog| {
-            catalog.settings.hooks_off.is_none() && catalog.settings.managed_hooks_only.is_none()
+        mixed.settings.hooks = settings::merge(&files, catalog.trust.of_folder()).0.hooks;
+        mixed.plugins = plugins.unwrap_or(&before.plugins).to_vec();
+        let is_same = |one: &Settings, other: &Settings| {
+            one.hooks == other.hooks
+                && one.hooks_off == other.hooks_off
+                && one.managed_hooks_only == other.managed_hooks_only
+                && one.managed_leave_only == other.managed_leave_only
+                && one.plugin_only.hooks == other.plugin_only.hooks
+                && one.hook_urls == other.hook_urls
+                && one.hook_env == other.hook_env
         };
-        if is_open(before) && is_open(catalog) {
-            let of_files = before.settings.hooks.iter().filter(|(_, by)| by.layer != Layer::Flag);
-            let of_flags = catalog.settings.hooks.iter().filter(|(_, by)| by.layer == Layer::Flag);
-            mixed.settings.hooks = of_files.chain(of_flags).cloned().collect();
+        if plugins.is_none() && is_same(&before.settings, &mixed.settings) {
+            return;
         }
-        let changed = |one: &Catalog, other: &Catalog| {
-            one.settings.hooks != other.settings.hooks
-                || one.settings.hooks_off != other.settings.hooks_off
-                || one.settings.hook_urls != other.settings.hook_urls
-                || one.settings.hook_env != other.settings.hook_env
-        };
-        if changed(before, catalog) {
-            self.hooks.resettle(&powers::hooks(&mixed, self.agent.as_ref(), notes));
-        }
+        self.hooks.resettle(&powers::hooks(&mixed, self.agent.as_ref(), notes));
+        self.now().hooked = Arc::new(mixed);
     }
 
     /// Variables count for commands that are started from now on. What the environment itself says wins, as ever.
@@ -260,6 +299,7 @@ impl Live {
         let names: BTreeSet<&str> =
             before.settings.env.iter().chain(&catalog.settings.env).map(|(name, _)| &**name).collect();
         let mut lines = String::new();
+        let mut exported = BTreeSet::new();
         for name in names {
             let (old, new) = (value(before, name), value(catalog, name));
             if old == new {
@@ -271,10 +311,11 @@ impl Live {
                 continue;
             }
             let ours = self.world.env.get(name);
-            if ours.is_some() && ours != old.as_deref() && !self.was_exported(name) {
+            if ours.is_some() && ours != old.as_deref() && !self.now().exported.contains(name) {
                 notes.push(format!("the environment's own {name} stays"));
                 continue;
             }
+            exported.insert(name.to_owned());
             lines.push_str(&match new {
                 Some(value) => format!("export {name}={}\n", quoted(&value)),
                 None => format!("unset {name}\n"),
@@ -284,16 +325,14 @@ impl Live {
             return;
         }
         let written = self.env_file.as_deref().is_some_and(|file| append(file, &lines).is_ok());
+        if written {
+            self.now().exported.append(&mut exported);
+        }
         notes.push(if written {
             "`env` has changed: it counts for commands that are started from now on".to_owned()
         } else {
             "`env` has changed; it counts with the next session".to_owned()
         });
-    }
-
-    fn was_exported(&self, name: &str) -> bool {
-        let text = self.env_file.as_deref().and_then(|file| std::fs::read_to_string(file).ok());
-        text.is_some_and(|text| text.contains(&format!("export {name}=")))
     }
 
     /// Looks at plugins again, with some more, and lets count what can: skills, commands and hooks.
@@ -304,10 +343,10 @@ impl Live {
         }
         let catalog = self.load(&options)?;
         self.now().request.catalog = options;
-        let mut notes = self.take_rules(&catalog);
-        self.hooks.resettle(&powers::hooks(&catalog, self.agent.as_ref(), &mut notes));
+        let (catalog, mut notes) = self.adopt(catalog);
+        self.take_rules(&catalog);
+        self.take_hooks(&catalog, Some(&catalog.plugins), &mut notes);
         self.look_for_skills(&catalog);
-        self.now().catalog = catalog;
         Ok(notes)
     }
 
@@ -343,12 +382,25 @@ impl Live {
     }
 }
 
+/// Adds lines to a file that is for this user alone: values of variables may be secret.
 fn append(file: &Path, lines: &str) -> std::io::Result<()> {
     use std::io::Write;
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+    let mut folders = std::fs::DirBuilder::new();
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        folders.mode(0o700);
+        options.mode(0o600);
     }
-    std::fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(lines.as_bytes())
+    if let Some(folder) = file.parent() {
+        folders.recursive(true).create(folder)?;
+    }
+    let mut file = options.append(true).create(true).open(file)?;
+    // A hook may have made it, as everybody may read it.
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    file.write_all(lines.as_bytes())
 }
 
 fn is_name(name: &str) -> bool {

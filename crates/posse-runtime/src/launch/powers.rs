@@ -74,6 +74,7 @@ pub(super) fn authority(request: &LaunchRequest, catalog: &Catalog, world: &Worl
         },
         managed_only: catalog.settings.managed_rules_only.is_some(),
         may_bypass: request.may_bypass && catalog.settings.bypass_disabled.is_none(),
+        auto_disabled: catalog.settings.auto_disabled.is_some(),
     })
 }
 
@@ -129,6 +130,7 @@ pub(super) fn hooks(catalog: &Catalog, agent: Option<&AgentDefinition>, notes: &
     }
     let policy = HookPolicy {
         only_managed: off.is_some() || settings.managed_hooks_only.is_some() || settings.plugin_only.hooks,
+        only_managed_allow: settings.managed_leave_only.is_some(),
         http_urls: settings.hook_urls.as_ref().map(|set| set.value.clone()),
         http_env: settings.hook_env.as_ref().map(|set| set.value.clone()),
     };

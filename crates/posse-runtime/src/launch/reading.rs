@@ -47,6 +47,8 @@ pub struct TaskOutput {
     pub text: String,
     /// How long the whole is.
     pub bytes: u64,
+    /// Whether there is something before it.
+    pub truncated: bool,
 }
 
 impl Reins {
@@ -97,14 +99,15 @@ impl Reins {
     pub fn task_output(&self, id: &str) -> Option<TaskOutput> {
         let id = self.tasks.id_of(id)?;
         let task = self.tasks.get(&id).filter(|task| task.kind == TaskKind::Shell)?;
-        let empty = TaskOutput { text: String::new(), bytes: 0 };
+        let empty = TaskOutput { text: String::new(), bytes: 0, truncated: false };
         let Ok(mut file) = std::fs::File::open(&task.output) else { return Some(empty) };
         let bytes = file.metadata().map(|meta| meta.len()).unwrap_or_default();
         let mut tail = Vec::new();
         // What cannot be read has nothing to show.
         let _ = file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL)));
         let _ = file.take(TAIL).read_to_end(&mut tail);
-        Some(TaskOutput { text: String::from_utf8_lossy(&tail).into_owned(), bytes })
+        let truncated = bytes > tail.len() as u64;
+        Some(TaskOutput { text: String::from_utf8_lossy(&tail).into_owned(), bytes, truncated })
     }
 
     /// The names of files and folders below the working directory, as far as they are no secret.

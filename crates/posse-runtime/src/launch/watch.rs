@@ -202,10 +202,10 @@ impl Watch {
             match self.objection(&path, layer).await {
                 Some(why) => {
                     self.note(format!("the new {} does not count: {why}", path.display()));
-                    self.live.hold(path);
+                    self.live.hold(&path);
                 }
                 None => {
-                    self.live.let_go(&path);
+                    self.live.let_through(path);
                     counts = true;
                 }
             }

@@ -17,6 +17,8 @@ pub struct Dials(Arc<Mutex<Turned>>);
 struct Turned {
     model: Option<(Arc<dyn Model>, Box<str>, u64)>,
     thinking: Option<Thinking>,
+    /// The same, for as long as nobody says otherwise.
+    chosen_thinking: Option<Thinking>,
     effort: Option<Option<Effort>>,
     /// The same, for as long as nobody says otherwise.
     chosen_effort: Option<Option<Effort>>,
@@ -36,7 +38,18 @@ impl Dials {
 
     /// How much to think.
     pub fn set_thinking(&self, thinking: Thinking) {
-        self.lock().thinking = Some(thinking);
+        let mut turned = self.lock();
+        (turned.thinking, turned.chosen_thinking) = (Some(thinking), Some(thinking));
+    }
+
+    /// How much to think, if somebody has said so since the beginning.
+    pub fn chosen_thinking(&self) -> Option<Thinking> {
+        self.lock().chosen_thinking
+    }
+
+    /// Whatever model was chosen is out of date.
+    pub(super) fn forget_model(&self) {
+        self.lock().model = None;
     }
 
     /// How hard to try; nothing said leaves it to the model.
@@ -68,7 +81,7 @@ impl Run {
             (turned.model.take(), turned.thinking.take(), turned.effort.take())
         };
         if let Some((model, id, window)) = model {
-            self.set_model(model, id, window);
+            (self.setup.model, self.setup.model_id, self.setup.window) = (model, id, window);
         }
         if let Some(thinking) = thinking {
             self.setup.thinking = thinking;

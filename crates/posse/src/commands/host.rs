@@ -616,7 +616,7 @@ impl Host {
 
     /// A new conversation with everything else as it is. A recording belongs to the one that was begun with it.
     async fn clear(&mut self, lines: &[UserLine]) -> Result<(), Error> {
-        let switched_off = self.launched.servers.switched_off();
+        let (switched_off, turned) = (self.launched.servers.switched_off(), self.launched.reins().turned());
         self.launched.end(EndReason::Clear).await;
         while let Ok(event) = self.launched.events.try_recv() {
             self.side.show(&event);
@@ -636,6 +636,7 @@ impl Host {
         self.launched = launched.map_err(|error| Error::Failure(launch_failure(&error)))?;
         let (brought, given) = (&self.side.declared.servers, self.side.given_servers.as_ref());
         servers::renew(&self.launched.reins(), brought, given, &switched_off).await;
+        self.launched.reins().turn_like(turned);
         self.side.via = via(&self.side.wire, self.prompt_tool.as_deref(), &self.launched);
         self.take_declared(&self.launched.reins());
         (self.side.tally, self.side.last_usage) = (Tally::default(), None);
@@ -660,6 +661,10 @@ impl Host {
         if let Some(effort) = self.launched.run.dials().chosen_effort() {
             self.request.effort = effort;
         }
+        if let Some(thinking) = self.launched.run.dials().chosen_thinking() {
+            self.request.thinking = thinking;
+        }
+        self.request.callbacks = self.launched.callbacks();
     }
 
     /// The session ends; everything that was said is written before the program does.

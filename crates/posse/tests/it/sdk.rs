@@ -6,6 +6,7 @@
 
 mod background;
 mod coverage;
+mod limits;
 mod mcp;
 mod raw;
 mod requests;

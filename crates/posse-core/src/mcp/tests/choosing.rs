@@ -69,7 +69,7 @@ fn a_broken_server_keeps_its_name_and_a_forbidden_one_does_not() {
         ]
     );
     let rules = Rules {
-        policy: Policy { allowed: None, denied: vec![ServerRule::Command(vec!["local".into()])] },
+        policy: Policy { denied: vec![ServerRule::Command(vec!["local".into()])], ..Policy::default() },
         ..Rules::default()
     };
     let lines = judged(vec![offered("x", McpSource::Local), offered("x", McpSource::User)], &rules);
@@ -158,7 +158,7 @@ fn policy_goes_by_name_command_and_address() {
         (Some(vec![]), vec![], "{type: sdk, name: x}", Ok(())),
     ];
     for (allowed, denied, server, want) in cases {
-        let policy = Policy { allowed, denied };
+        let policy = Policy { allowed, denied, also_allowed: None };
         assert_eq!(policy.judge("x", &config(server)), want, "{policy:?} {server}");
     }
 }

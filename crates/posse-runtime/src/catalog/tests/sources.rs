@@ -303,7 +303,10 @@ fn what_a_parent_lays_down_counts_unless_an_administrator_has_the_say() {
     assert_eq!(found(&env), " / opus");
     let merging = r#"{"availableModels": ["opus"], "parentSettingsBehavior": "merge"}"#;
     env.write("managed/managed-settings.json", merging);
-    assert_eq!(found(&env), "Bash / opus");
+    // Nobody's list is added to: only what both name is left.
+    assert_eq!(found(&env), "Bash / ");
+    env.write("managed/managed-settings.json", merging.replace("opus", "Haiku"));
+    assert_eq!(found(&env), "Bash / haiku");
 }
 
 #[test]

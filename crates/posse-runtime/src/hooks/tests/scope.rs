@@ -102,3 +102,54 @@ fn file_hooks_say_what_to_watch() {
     let hooks = hooks(&json!({"FileChanged": [{"matcher": ".envrc|.env", "hooks": [note("x")]}]}));
     assert_eq!(hooks.watched_names(), [".envrc", ".env"]);
 }
+
+#[tokio::test]
+async fn where_only_the_administrator_may_allow_others_still_object() {
+    use posse_core::hooks::answer::Verdict;
+    let bench = Bench::new();
+    let says = |decision: &str| {
+        let output =
+            json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision}});
+        let handler = json!({"type": "command", "command": format!("echo '{output}'")});
+        groups(&json!({"PreToolUse": [{"hooks": [handler]}]}))
+    };
+    let managed = Arc::new(HookSource { is_managed: true, ..HookSource::default() });
+    let table = [
+        (source("user"), "allow", None),
+        (source("user"), "ask", Some(Verdict::Ask)),
+        (source("user"), "deny", Some(Verdict::Deny)),
+        (managed, "allow", Some(Verdict::Allow)),
+    ];
+    for (source, decision, verdict) in table {
+        let policy = HookPolicy { only_managed_allow: true, ..HookPolicy::default() };
+        let hooks = Hooks::new(policy, [(source, says(decision))], []);
+        let merged = hooks.fire(&before("Bash"), &bench.cx).await;
+        assert_eq!(merged.permission.map(|(verdict, _)| verdict), verdict, "{decision}");
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_changes_counts_for_every_hook_and_takes_none_away_for_good() {
+    let bench = Bench::new();
+    let of = |word: &str| groups(&json!({"PreToolUse": [{"hooks": [note(word)]}]}));
+    let callback = HookCallback {
+        id: "c".into(),
+        event: HookEvent::Stop,
+        matcher: None,
+        timeout: None,
+        blocks_on_failure: false,
+    };
+    let hooks = Hooks::new(HookPolicy::default(), [(source("user"), of("user"))], [callback]);
+    let scoped = hooks.scoped(&source("agent"), of("agent"));
+    scoped.take_up(&Arc::new(SkillHooks { source: source("skill"), groups: of("skill") }), true);
+    assert_eq!(ran(&bench, &scoped, &before("Bash")).await, "agent skill user");
+    let locked = HookPolicy { only_managed: true, ..HookPolicy::default() };
+    hooks.resettle(&Hooks::new(locked, [(source("user"), of("user"))], []));
+    assert_eq!(ran(&bench, &scoped, &before("Bash")).await, "");
+    assert!(scoped.is_empty_for(HookEvent::PreToolUse) && hooks.is_empty_for(HookEvent::Stop));
+    assert_eq!(hooks.callbacks(), []);
+    hooks.resettle(&Hooks::new(HookPolicy::default(), [(source("user"), of("user"))], []));
+    assert_eq!(ran(&bench, &scoped, &before("Bash")).await, "agent skill user");
+    assert!(!hooks.is_empty_for(HookEvent::Stop));
+    assert_eq!(hooks.callbacks().len(), 1);
+}

@@ -9,11 +9,11 @@ pub(super) const MODE: &str = "mode";
 /// What the setting of the model is called on the wire.
 pub(super) const MODEL: &str = "model";
 
-/// The ways that are open, the usual ones first. The one that asks nothing must have been opened at the start.
-pub(super) fn modes(current: Mode, may_bypass: bool) -> Modes {
-    let usual = [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::Auto, Mode::DontAsk];
-    let mut open = usual.to_vec();
-    open.extend(may_bypass.then_some(Mode::BypassPermissions));
+/// The ways that are open, the usual ones first.
+pub(super) fn modes(current: Mode, is_open: impl Fn(Mode) -> bool) -> Modes {
+    let all =
+        [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::Auto, Mode::DontAsk, Mode::BypassPermissions];
+    let mut open: Vec<Mode> = all.into_iter().filter(|mode| is_open(*mode)).collect();
     if !open.contains(&current) {
         open.push(current);
     }

@@ -110,7 +110,7 @@ impl Side {
 
     /// How actions are approved.
     pub(super) fn modes(&self) -> Modes {
-        menu::modes(self.reins.mode.current(), self.may_bypass)
+        menu::modes(self.reins.mode.current(), |mode| self.reins.is_open(mode))
     }
 
     /// What can be chosen.
@@ -205,11 +205,7 @@ impl Side {
         let refused = |why: String| Err(Refusal::new(RefusalKind::Params, why));
         match Mode::parse(name).filter(|mode| *mode != Mode::Bubble) {
             None => refused(format!("there is no mode `{name}`")),
-            Some(mode) if self.reins.set_mode(mode) => Ok(()),
-            Some(mode) => refused(format!(
-                "{} is not open here: start posse acp with --allow-dangerously-skip-permissions",
-                mode.name()
-            )),
+            Some(mode) => self.reins.set_mode(mode).or_else(|why| refused(why.to_owned())),
         }
     }
 

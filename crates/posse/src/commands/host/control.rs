@@ -183,10 +183,17 @@ impl Side {
             let why = format!("Cannot set permission mode: must be one of {names}");
             return Handled::Now(Err(Refusal { why, code: Some("invalid_mode") }));
         };
-        if !reins.set_mode(mode) {
-            let why = "Cannot set permission mode to bypassPermissions because the session was not launched with \
-                       --allow-dangerously-skip-permissions";
-            return Handled::Now(Err(Refusal { why: why.to_owned(), code: Some("bypass_not_launched") }));
+        if let Err(why) = reins.set_mode(mode) {
+            let (why, code) = match mode {
+                Mode::BypassPermissions => (
+                    "Cannot set permission mode to bypassPermissions because the session was not launched with \
+                     --allow-dangerously-skip-permissions"
+                        .to_owned(),
+                    "bypass_not_launched",
+                ),
+                _ => (format!("Cannot set permission mode: {why}"), "mode_not_open"),
+            };
+            return Handled::Now(Err(Refusal { why, code: Some(code) }));
         }
         self.after.push(self.lines.mode_changed(mode));
         done(json!({ "mode": mode.name() }))

@@ -105,7 +105,7 @@ fn hook(row: &HookRow) -> Value {
         value["timeout"] = json!(timeout.as_secs_f64());
     }
     if let Some(message) = &handler.status_message {
-        value["statusMessage"] = json!(message);
+        value["statusMessage"] = json!(revealed(message));
         value["displayText"] = json!(revealed(message));
     }
     if handler.once {
@@ -119,8 +119,15 @@ fn hook(row: &HookRow) -> Value {
 
 /// One line in which nothing can hide.
 fn revealed(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let shown = |c: char| if hides(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
+}
+
+/// Whether a character cannot be seen itself, or changes where others are seen.
+fn hides(c: char) -> bool {
+    let is_unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    let turns = matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
+    c.is_control() || is_unseen || turns
 }
 
 /// What was used so far.
@@ -131,8 +138,8 @@ pub(super) fn usage(side: &Side) -> Handled {
             "total_cost_usd": told.get("total_cost_usd").cloned().unwrap_or(json!(0.0)),
             "total_api_duration_ms": told.get("duration_api_ms").cloned().unwrap_or(json!(0)),
             "total_duration_ms": side.duration_ms,
-            "total_lines_added": 0,
-            "total_lines_removed": 0,
+            "total_lines_added": side.lines_changed.0,
+            "total_lines_removed": side.lines_changed.1,
             "model_usage": told.get("modelUsage").cloned().unwrap_or(json!({})),
         },
         "subscription_type": null,
@@ -140,6 +147,21 @@ pub(super) fn usage(side: &Side) -> Handled {
         "rate_limits": null,
         "behaviors": null,
     }))
+}
+
+/// How many lines a tool says that it has added and removed.
+pub(super) fn lines_changed(result: &Value) -> (u64, u64) {
+    // Of a new file there is nothing to compare with.
+    if let (Some("create"), Some(content)) = (result["type"].as_str(), result["content"].as_str()) {
+        return (content.lines().count() as u64, 0);
+    }
+    let hunks = result["structuredPatch"].as_array().into_iter().flatten();
+    let lines = hunks.flat_map(|hunk| hunk["lines"].as_array().into_iter().flatten());
+    lines.filter_map(Value::as_str).fold((0, 0), |(added, removed), line| match line.chars().next() {
+        Some('+') => (added + 1, removed),
+        Some('-') => (added, removed + 1),
+        _ => (added, removed),
+    })
 }
 
 /// A command, as hosts list it.
@@ -208,3 +230,6 @@ impl Side {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

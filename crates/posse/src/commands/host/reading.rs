@@ -47,7 +47,7 @@ pub(super) fn task_output(request: &Request, reins: &Reins) -> Handled {
     match reins.task_output(id) {
         None => refused(format!("No shell task found with id: {id}")),
         Some(output) => done(json!({
-            "truncated": output.bytes > output.text.len() as u64,
+            "truncated": output.truncated,
             "total_bytes": output.bytes,
             "output": output.text,
         })),

@@ -15,9 +15,10 @@ use super::incoming::Request;
 use super::side::Side;
 
 /// What counts at once. Of `permissions` everything but what is only for the start.
-const AT_ONCE: [&str; 9] = [
+const AT_ONCE: [&str; 10] = [
     "model",
     "permissions",
+    "disableAutoMode",
     "env",
     "hooks",
     "disableAllHooks",
@@ -76,14 +77,26 @@ fn adjust(settings: &Map<String, Value>, first: &First, reins: &Reins) {
         Some(_) => reins.dials.set_thinking(first.thinking),
         None => {}
     }
+    leave_closed_mode(reins);
     let named = settings.get("permissions").and_then(|permissions| permissions.get("defaultMode")?.as_str());
     let Some(mode) = named.and_then(Mode::parse).filter(|mode| *mode != Mode::Bubble) else { return };
-    if reins.set_mode(mode) {
-        let what = What::Delta(Delta::ModeChanged(mode));
-        reins.tell(Event { what, ids: Vec::new(), from: None });
-    } else {
-        reins.note(format!("the mode {} is not open to this session", mode.name()));
+    match reins.set_mode(mode) {
+        Ok(()) => tell_mode(mode, reins),
+        Err(why) => reins.note(format!("the mode stays as it is: {why}")),
     }
+}
+
+/// A mode that settings have closed is left.
+fn leave_closed_mode(reins: &Reins) {
+    if !reins.is_open(reins.mode.current()) {
+        reins.mode.set(Mode::Default);
+        tell_mode(Mode::Default, reins);
+    }
+}
+
+fn tell_mode(mode: Mode, reins: &Reins) {
+    let what = What::Delta(Delta::ModeChanged(mode));
+    reins.tell(Event { what, ids: Vec::new(), from: None });
 }
 
 impl Side {

@@ -25,9 +25,9 @@ use super::control::{Answer, Handled, Refusal};
 use super::incoming::{Incoming, Priority, Request, UserLine};
 use super::initialize::Declared;
 use super::queue::Queue;
-use super::servers;
 use super::states::States;
 use super::wire::{Ends, Input, Wire};
+use super::{listings, servers};
 use crate::commands::signals::Signals;
 use crate::render::debug::Debug;
 use crate::render::stream::Stream;
@@ -64,6 +64,8 @@ pub(super) struct Side {
     /// The last result, and what all of them took.
     pub(super) last_result: Value,
     pub(super) duration_ms: u64,
+    /// Lines that were added to files, and that were removed, by all agents.
+    pub(super) lines_changed: (u64, u64),
     /// Where everything that happens is written down.
     log: Option<Log>,
     /// Whether the host will say nothing more.
@@ -204,6 +206,7 @@ impl Side {
             last_usage: None,
             last_result: Value::Null,
             duration_ms: 0,
+            lines_changed: (0, 0),
             log,
             cost_text: String::new(),
             held_results: Vec::new(),
@@ -405,6 +408,12 @@ impl Side {
         }
         if event.from.is_none() {
             self.note_main(event);
+        }
+        if let What::Fact(Fact::Answered { answer, .. }) = &event.what
+            && let Some(result) = &answer.structured
+        {
+            let (added, removed) = listings::lines_changed(result);
+            self.lines_changed = (self.lines_changed.0 + added, self.lines_changed.1 + removed);
         }
         for mut line in self.lines.event(event) {
             let is_answer = line.get("type") == Some(&"assistant".into()) && event.from.is_none();

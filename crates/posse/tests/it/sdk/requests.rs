@@ -7,7 +7,7 @@ use super::*;
 
 impl Talk {
     /// Asks for something and takes the answer.
-    fn ask(&mut self, request: Value) -> Value {
+    pub(super) fn ask(&mut self, request: Value) -> Value {
         let id = format!("q{}", self.seen.len());
         self.request(&id, request);
         let reply = self.reply(&id);
@@ -16,7 +16,7 @@ impl Talk {
     }
 
     /// Asks for something that is refused: why.
-    fn ask_in_vain(&mut self, request: Value) -> String {
+    pub(super) fn ask_in_vain(&mut self, request: Value) -> String {
         let id = format!("q{}", self.seen.len());
         self.request(&id, request);
         let reply = self.reply(&id);
@@ -24,18 +24,18 @@ impl Talk {
         reply["error"].as_str().expect("a reason").to_owned()
     }
 
-    fn greet(&mut self, mut request: Value) -> Value {
+    pub(super) fn greet(&mut self, mut request: Value) -> Value {
         request["subtype"] = json!("initialize");
         self.ask(request)
     }
 
     /// Says something and takes the answer.
-    fn says(&mut self, text: &str) -> String {
+    pub(super) fn says(&mut self, text: &str) -> String {
         self.user(text);
         self.result()["result"].as_str().unwrap_or_default().to_owned()
     }
 
-    fn does(&mut self, tool: &str, input: Value) -> String {
+    pub(super) fn does(&mut self, tool: &str, input: Value) -> String {
         self.says(&orders(json!([{"tool": tool, "input": input}])))
     }
 }

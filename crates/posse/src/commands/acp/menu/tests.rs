@@ -3,8 +3,10 @@ use super::*;
 #[test]
 fn the_mode_that_asks_nothing_is_open_only_if_it_was_opened() {
     let names = |modes: Modes| modes.open.into_iter().map(Mode::name).collect::<Vec<_>>();
-    assert_eq!(names(modes(Mode::Default, false)), ["default", "acceptEdits", "plan", "auto", "dontAsk"]);
-    assert_eq!(names(modes(Mode::Plan, true)).last(), Some(&"bypassPermissions"));
+    let usual = |mode| mode != Mode::BypassPermissions;
+    assert_eq!(names(modes(Mode::Default, usual)), ["default", "acceptEdits", "plan", "auto", "dontAsk"]);
+    assert_eq!(names(modes(Mode::Plan, |_| true)).last(), Some(&"bypassPermissions"));
+    assert!(!names(modes(Mode::Plan, |mode| mode != Mode::Auto)).contains(&"auto"));
 }
 
 #[test]
