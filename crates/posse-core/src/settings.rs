@@ -276,6 +276,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How answers are written, by name.
+    pub fn style_name(&self) -> Box<str> {
+        self.output_style.as_ref().map_or_else(|| "default".into(), |set| set.value.clone())
+    }
+
     /// What the user chose for a plugin, by its full name. One that is only loaded for a session gets what was chosen for
     /// its name anywhere: that is how a plugin is tried out while it is being written.
     pub fn plugin_config(&self, id: &str) -> &[(Box<str>, Box<str>)] {

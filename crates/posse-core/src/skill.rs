@@ -27,7 +27,7 @@ pub use fields::{
     row as skill_field_row, vocabulary as skill_vocabulary,
 };
 pub use listing::{Budget, DEFAULT_BUDGET, MAX_DESCRIPTION, description, listing};
-pub use pieces::{Piece, mentions, pieces};
+pub use pieces::{Mention, Piece, mentioned, mentions, pieces};
 pub use read::{Naming, parse};
 pub use registry::{ShadowedSkill, SkillFindings, SkillLookup, SkillRegistry};
 

@@ -13,6 +13,7 @@ mod display;
 mod driver;
 mod errands;
 mod heard;
+mod mentions;
 mod pool;
 mod turning;
 
@@ -229,6 +230,8 @@ pub struct Run {
     commands: Option<Arc<dyn Commands>>,
     /// What others turn while a turn is under way.
     dials: Dials,
+    /// Where the next prompt may mention what is to be fetched.
+    mentions: Option<String>,
 }
 
 impl Run {
@@ -265,6 +268,7 @@ impl Run {
             answered: ToolUses::default(),
             commands: None,
             dials: Dials::default(),
+            mentions: None,
         }
     }
 

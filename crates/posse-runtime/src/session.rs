@@ -3,6 +3,7 @@
 //! Each fact is written before it is shown. A torn last line (a crash while writing) is passed over when reading, and a
 //! tool call whose answer was never written is answered as interrupted, so every transcript can be continued.
 
+pub mod attached;
 mod entries;
 mod list;
 mod meta;
@@ -120,6 +121,11 @@ impl Transcript {
     /// The next thing that is said gets this id.
     pub fn name_next(&mut self, id: &str) {
         self.entries.name_next(id);
+    }
+
+    /// These files come with the next thing that is said.
+    pub fn attach_next(&mut self, attachments: Vec<Value>) {
+        self.entries.attach_next(attachments);
     }
 
     /// The blocks of the next reply get these ids.

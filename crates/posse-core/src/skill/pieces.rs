@@ -54,10 +54,30 @@ fn command_at(body: &str, at: usize) -> Option<(&str, usize)> {
     None
 }
 
+/// A file that a text mentions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// Where it is, as written.
+    pub path: String,
+    /// The first and the last line that is meant (`@path#L3-9`), if not all of it.
+    pub lines: Option<(u64, u64)>,
+}
+
 /// The paths that a text mentions as `@path` or `@"path"`, each once, in order. Code is left alone: decorators and
 /// addresses in it are no files.
 pub fn mentions(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    for mention in mentioned(text) {
+        if !found.contains(&mention.path) {
+            found.push(mention.path);
+        }
+    }
+    found
+}
+
+/// The same with the lines that are meant: a file may be mentioned once for each part of it.
+pub fn mentioned(text: &str) -> Vec<Mention> {
+    let mut found: Vec<Mention> = Vec::new();
     let mut in_block = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
@@ -71,7 +91,7 @@ pub fn mentions(text: &str) -> Vec<String> {
     found
 }
 
-fn mentions_in_line(line: &str, found: &mut Vec<String>) {
+fn mentions_in_line(line: &str, found: &mut Vec<Mention>) {
     let mut in_code = false;
     let mut before = ' ';
     for (at, c) in line.char_indices() {
@@ -81,22 +101,34 @@ fn mentions_in_line(line: &str, found: &mut Vec<String>) {
         if c == '@'
             && !in_code
             && (before.is_whitespace() || before == '(')
-            && let Some(path) = path_at(&line[at + 1..])
-            && !found.iter().any(|known| known == path)
+            && let Some(mention) = mention_at(&line[at + 1..])
+            && !found.contains(&mention)
         {
-            found.push(path.to_owned());
+            found.push(mention);
         }
         before = c;
     }
 }
 
-fn path_at(rest: &str) -> Option<&str> {
+fn mention_at(rest: &str) -> Option<Mention> {
     if let Some(quoted) = rest.strip_prefix('"') {
-        return quoted.split_once('"').map(|(path, _)| path).filter(|path| !path.is_empty());
+        let (path, _) = quoted.split_once('"').filter(|(path, _)| !path.is_empty())?;
+        return Some(Mention { path: path.to_owned(), lines: None });
     }
     let end = rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len());
     // A sentence goes on behind a name.
     let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"']);
-    let path = path.split_once("#L").map_or(path, |(path, _)| path);
-    (!path.is_empty()).then_some(path)
+    let (path, lines) = match path.split_once("#L") {
+        Some((path, lines)) => (path, range(lines)),
+        None => (path, None),
+    };
+    (!path.is_empty()).then(|| Mention { path: path.to_owned(), lines })
+}
+
+/// `3`, `3-9` or `3-L9`: lines count from 1, and the last is not before the first.
+fn range(lines: &str) -> Option<(u64, u64)> {
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let first: u64 = first.parse().ok().filter(|first| *first > 0)?;
+    let last: u64 = last.strip_prefix('L').unwrap_or(last).parse().ok()?;
+    (last >= first).then_some((first, last))
 }

@@ -205,6 +205,22 @@ fn files_are_mentioned_outside_of_code() {
 }
 
 #[test]
+fn a_mention_may_be_of_some_lines() {
+    for (text, want) in [
+        ("@a.rs", &[("a.rs", None)][..]),
+        ("@a.rs#L3-9, @a.rs#L12.", &[("a.rs", Some((3, 9))), ("a.rs", Some((12, 12)))]),
+        ("@a.rs#L3-L9", &[("a.rs", Some((3, 9)))]),
+        // What is no range is no reason to pass the file over.
+        ("@a.rs#L9-3 @b.rs#L0 @c.rs#Lx", &[("a.rs", None), ("b.rs", None), ("c.rs", None)]),
+        ("@#L3", &[]),
+    ] {
+        let found = mentioned(text);
+        let found: Vec<_> = found.iter().map(|mention| (mention.path.as_str(), mention.lines)).collect();
+        assert_eq!(found, want, "{text:?}");
+    }
+}
+
+#[test]
 fn a_skill_is_about_the_files_its_patterns_fit() {
     let read = skill("---\ndescription: d\npaths: [src/**/*.rs, 'docs/', '*.sql', '[bad']\n---\n");
     for (path, want) in [

@@ -114,22 +114,7 @@ impl Guard {
         words: &[String],
         alone: impl Fn(&Value) -> bool + Send,
     ) -> Authorized {
-        let found = Authorized {
-            verdict: Verdict::Deny(Denial::default()),
-            mail: Vec::new(),
-            notes: Vec::new(),
-            stop: None,
-            mode: None,
-        };
-        let mut case = Case {
-            call,
-            input: call.input.clone(),
-            is_changed: false,
-            cwd,
-            words,
-            asked_because: None,
-            found,
-        };
+        let mut case = Case::of(call, cwd, words);
         let answer = match self.before(&mut case).await {
             Ok(hook) => self.after_hooks(&mut case, hook).await,
             Err(why) => Err(why),
@@ -248,6 +233,15 @@ impl Guard {
             fenced,
             home: self.home.clone(),
         }
+    }
+
+    /// Whether a file that the user names in a prompt may be read for it: unless a rule, a limit or a fence is against
+    /// it. That it lies outside of the working directories need not be asked, because it was named.
+    pub fn may_show(&self, path: &Path, cwd: &Path) -> bool {
+        let input = serde_json::json!({ "file_path": path.display().to_string() });
+        let call = ToolCall { id: "mention".into(), name: "Read".into(), input };
+        let decision = self.decide(&Case::of(&call, cwd, &[]), None);
+        decision.ruling == Ruling::Allow || matches!(decision.reason, Reason::Outside(_))
     }
 
     /// In the mode `auto` a model judges; a doubt goes to a person, and without one it is a no that hooks hear of.
@@ -400,6 +394,20 @@ impl Guard {
             let merged = self.hooks.fire(&occasion, case.cwd).await;
             case.take_notes(&merged);
         }
+    }
+}
+
+impl<'a> Case<'a> {
+    fn of(call: &'a ToolCall, cwd: &'a Path, words: &'a [String]) -> Self {
+        let found = Authorized {
+            verdict: Verdict::Deny(Denial::default()),
+            mail: Vec::new(),
+            notes: Vec::new(),
+            stop: None,
+            mode: None,
+        };
+        let input = call.input.clone();
+        Self { call, input, is_changed: false, cwd, words, asked_because: None, found }
     }
 }
 

@@ -69,6 +69,24 @@ async fn an_answer_can_last_for_the_session_and_be_written_down() {
     );
 }
 
+#[test]
+fn what_a_person_names_is_shown_unless_something_is_against_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path();
+    let rules = [(Behavior::Deny, "Read(secret/**)"), (Behavior::Ask, "Read(asked.txt)")];
+    for mode in [Mode::Default, Mode::DontAsk, Mode::Plan, Mode::Auto, Mode::AcceptEdits] {
+        let guard = guard(authority(&rules, root), mode);
+        for (path, want) in [
+            (root.join("plain.txt"), true),
+            (root.join("secret/key"), false),
+            (root.join("asked.txt"), false),
+            ("/elsewhere/note.txt".into(), true),
+        ] {
+            assert_eq!(guard.may_show(&path, root), want, "{mode:?} {}", path.display());
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_settings_file_with_comments_is_not_rewritten() {
     let temp = tempfile::tempdir().unwrap();

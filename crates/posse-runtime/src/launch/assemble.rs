@@ -182,11 +182,7 @@ fn facts(catalog: &Catalog, agent: Option<&AgentDefinition>, world: &World, told
         skills: told.skills.skills(),
         slash_commands: told.skills.slash_commands(),
         betas: Vec::new(),
-        output_style: catalog
-            .settings
-            .output_style
-            .as_ref()
-            .map_or("default".into(), |set| set.value.clone()),
+        output_style: catalog.settings.style_name(),
         key_source: key_source(&world.env, catalog.settings.api_key_helper.is_some()),
         window: told.window,
         max_tokens: told.max_tokens,

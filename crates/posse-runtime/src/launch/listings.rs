@@ -195,6 +195,16 @@ impl Reins {
         self.commands()
     }
 
+    /// The names of the skills as they were read last.
+    pub fn skill_names(&self) -> Vec<String> {
+        self.live.shelf.registry().skills()
+    }
+
+    /// How answers are written, by name, as settings have it now.
+    pub fn output_style(&self) -> Box<str> {
+        self.live.catalog().settings.style_name()
+    }
+
     /// What can be typed.
     pub fn commands(&self) -> Vec<CommandFact> {
         super::assemble::command_list(&self.live.shelf.registry())

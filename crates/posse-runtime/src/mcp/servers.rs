@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
-use posse_core::mcp::{McpConfig, Reach, Standing};
+use posse_core::mcp::{McpConfig, NotStarted, Reach, Standing};
 use rmcp::model::{
     CallToolResult, ClientRequest, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
     ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerResult,
@@ -201,7 +201,9 @@ impl Servers {
             let board = self.0.board();
             (board.all(), board.off())
         };
-        for one in configured.iter() {
+        // Whoever wants only the servers that are given does not want to hear of others.
+        let is_wanted = |one: &&Configured| one.standing != Standing::Denied(NotStarted::Strict);
+        for one in configured.iter().filter(is_wanted) {
             let digest = one.config.as_ref().map(|config| kept::digest(config, &self.0.folder(config)));
             let slot = slots.iter().find(|slot| Some(&slot.digest) == digest.as_ref());
             let mut status = match &one.standing {

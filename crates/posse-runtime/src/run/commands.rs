@@ -53,23 +53,6 @@ impl Run {
         Ok(())
     }
 
-    /// What a prompt of the user mentions that somebody else has.
-    pub(super) async fn mentioned(&self, message: &Message, stop: &CancellationToken) -> Vec<String> {
-        let Some(commands) = self.commands.clone().filter(|_| self.setup.agent.is_none()) else {
-            return Vec::new();
-        };
-        let text = message.text();
-        if !text.contains('@') {
-            return Vec::new();
-        }
-        let mut cx = self.cx.clone();
-        cx.stop = stop.child_token();
-        tokio::select! {
-            texts = commands.mentioned(&text, &cx) => texts,
-            () = stop.cancelled() => Vec::new(),
-        }
-    }
-
     /// Whether hooks have nothing against a command.
     async fn may_expand(
         &self,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::driver::{Done, Flight};
 use super::{Ended, Event, Run, calls};
-use crate::session::SessionError;
+use crate::session::{SessionError, attached};
 
 /// How often hooks may send an answer back in a row, unless `CLAUDE_CODE_STOP_HOOK_BLOCK_CAP` says otherwise.
 const MOST_SENT_BACK: u64 = 8;
@@ -35,10 +35,19 @@ impl Run {
                 return (message, Some(why));
             }
         }
+        let mentions = self.mentions.take();
+        let typed = mentions.is_some().then(|| message.clone());
         if let Err(why) = self.expand(&mut message, &mut context, stop).await {
             return (message, Some(why));
         }
-        context.extend(self.mentioned(&message, stop).await);
+        let mut files = Vec::new();
+        if let Some(text) = mentions {
+            context.extend(self.pages(&message, stop).await);
+            // A skill fetches the files that it is called with by itself.
+            if typed.as_ref() == Some(&message) {
+                files = self.files(&text, stop).await;
+            }
+        }
         context.extend(self.skill_news(true));
         if let Some(reminder) = self.about_planning() {
             // Answers to calls come first, whatever else is said.
@@ -53,6 +62,8 @@ impl Run {
             message.blocks.insert(0, Block::Text(opening.to_string()));
         }
         message.blocks.extend(context.iter().map(|text| Block::Text(super::reminder(text))));
+        message.blocks.extend(files.iter().flat_map(attached::blocks));
+        self.transcript.attach_next(files);
         (message, None)
     }
 

@@ -8,7 +8,7 @@ use posse_core::event::{Fact, Outcome, Trigger};
 use posse_core::message::{Block, Message, Reply, ToolAnswer, ToolCall, json as wire};
 use serde_json::{Value, json};
 
-use super::EntryIds;
+use super::{EntryIds, attached};
 use crate::world::World;
 
 /// The version transcripts carry: readers look for a number of this form.
@@ -31,6 +31,8 @@ pub struct EntryWriter {
     next_id: Option<Arc<str>>,
     /// The ids the blocks of the next reply get, if they were shown before they were written.
     next_blocks: EntryIds,
+    /// Files that come with the next user message.
+    next_attached: Vec<Value>,
     /// Which agent's conversation this is, if it is not the main one.
     agent: Option<Box<str>>,
 }
@@ -47,6 +49,7 @@ impl EntryWriter {
             calls: HashMap::new(),
             next_id: None,
             next_blocks: Vec::new(),
+            next_attached: Vec::new(),
             agent: None,
         }
     }
@@ -61,6 +64,11 @@ impl EntryWriter {
     /// The next thing that is said gets this id.
     pub fn name_next(&mut self, id: &str) {
         self.next_id = Some(id.into());
+    }
+
+    /// These files come with the next thing that is said.
+    pub fn attach_next(&mut self, attachments: Vec<Value>) {
+        self.next_attached = attachments;
     }
 
     /// The blocks of the next reply get these ids.
@@ -112,13 +120,27 @@ impl EntryWriter {
     /// What stands around a prompt is written apart from it, and marked: readers show the prompt, and take it for what
     /// the conversation is about. Read again, it is one message as before.
     fn said(&mut self, message: &Message, world: &World) -> (Vec<Value>, EntryIds) {
-        let (before, prompt, behind) = around(&message.blocks);
+        let files = std::mem::take(&mut self.next_attached);
+        // What came with it has lines of its own.
+        let brought: Vec<Block> = files.iter().flat_map(attached::blocks).collect();
+        let said: Vec<Block> =
+            message.blocks.iter().filter(|block| !brought.contains(block)).cloned().collect();
+        let (before, prompt, behind) = around(&said);
         let mut entries = Vec::new();
         entries.extend((!before.is_empty()).then(|| self.said_beside(before, world)));
         let id = self.next_id.take().unwrap_or_else(|| world.ids.uuid().into());
         entries.push(self.said_by_user(prompt, &id, world));
+        entries.extend(files.into_iter().map(|file| self.attached(file, world)));
         entries.extend((!behind.is_empty()).then(|| self.said_beside(behind, world)));
         (entries, vec![id])
+    }
+
+    fn attached(&mut self, file: Value, world: &World) -> Value {
+        let id: Arc<str> = world.ids.uuid().into();
+        let mut entry = self.entry(attached::KIND, &id, self.last.clone(), world, Value::Null);
+        entry["attachment"] = file;
+        self.last = Some(id);
+        entry
     }
 
     fn said_beside(&mut self, blocks: &[Block], world: &World) -> Value {

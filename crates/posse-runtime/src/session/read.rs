@@ -7,8 +7,8 @@ use std::sync::Arc;
 use posse_core::message::{Block, Message, Role, ToolAnswer, json as wire};
 use serde_json::Value;
 
-use super::SessionError;
 use super::entries::TURN_END;
+use super::{SessionError, attached};
 
 /// A conversation as it was left.
 #[derive(Clone, Debug, Default)]
@@ -181,13 +181,22 @@ fn conversation<'e>(entries: &'e [Value], upto: Option<&str>) -> Vec<&'e Value> 
 fn merge(entries: &[&Value]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for entry in entries {
-        let Some(message) = entry.get("message").and_then(wire::read_message) else { continue };
+        let Some(message) = entry.get("message").and_then(wire::read_message).or_else(|| brought(entry))
+        else {
+            continue;
+        };
         match messages.last_mut() {
             Some(last) if last.role == message.role => last.blocks.extend(message.blocks),
             Some(_) | None => messages.push(message),
         }
     }
     messages
+}
+
+/// Files that came with what was said.
+fn brought(entry: &Value) -> Option<Message> {
+    let blocks = entry.get("attachment").map(attached::blocks).filter(|blocks| !blocks.is_empty())?;
+    Some(Message { role: Role::User, blocks })
 }
 
 /// Every call gets its answer, in the order of the calls; what a crash left open is answered as interrupted.

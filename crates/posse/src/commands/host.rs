@@ -41,7 +41,7 @@ use self::asks::Via;
 use self::context::Tally;
 use self::incoming::{Incoming, Priority, UserLine};
 use self::initialize::{Declared, Delivery, Greeting};
-use self::side::{Ending, Log, Parts, Side};
+use self::side::{Ending, Log, Parts, Places, Side};
 use self::states::States;
 use self::wire::{Ends, Input, Wire};
 use super::answers::PromptTool;
@@ -64,7 +64,7 @@ struct Options {
     /// What comes with the greeting.
     delivery: Delivery,
     /// Where everything that happens is written down.
-    log: Option<std::fs::File>,
+    log: Places,
 }
 
 pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> CommandResult {
@@ -81,7 +81,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
             plugins: args.host.await_initialize,
             managed: args.host.managed_settings_in_initialize,
         },
-        log: args.host.debug_file.as_deref().map(|file| log_file(file, world)).transpose()?,
+        log: log_places(&args, world)?,
     };
     let prompt_tool = args.authority.permission_prompt_tool.clone();
     let prompt_tool = prompt_tool.filter(|_| args.authority.permission_prompts == PermissionPrompts::Host);
@@ -232,7 +232,7 @@ impl Beginning {
             first_effort: launched.run.effort(),
             token: world.env.get("ANTHROPIC_AUTH_TOKEN").is_some(),
             tally: Tally::of(launched.run.history()),
-            log: options.log.map(|file| Log { debug: Debug::start(&world), file }),
+            log: (!options.log.is_empty()).then(|| Log { debug: Debug::start(&world), places: options.log }),
         };
         let side = Side::new(parts);
         let mut host = Host { world, request, launched, side, prompt_tool, held: Vec::new(), gave_up: false };
@@ -282,6 +282,18 @@ fn via(wire: &Wire, prompt_tool: Option<&str>, launched: &Launched) -> Via {
         None | Some("stdio") => Via::Host(wire.clone()),
         Some(tool) => Via::Tool(PromptTool::new(launched.servers.clone(), tool)),
     }
+}
+
+/// Where everything that happens is written down, if anywhere: whoever names a file wants nothing on standard error.
+fn log_places(args: &RunArgs, world: &World) -> Result<Places, Failure> {
+    let mut places = Places::new();
+    if let Some(file) = &args.host.debug_file {
+        places.push(Box::new(log_file(file, world)?));
+    }
+    if args.host.debug_to_stderr || (args.debug && args.host.debug_file.is_none()) {
+        places.push(Box::new(std::io::stderr()));
+    }
+    Ok(places)
 }
 
 fn log_file(file: &std::path::Path, world: &World) -> Result<std::fs::File, Failure> {
@@ -507,6 +519,9 @@ impl Host {
         }
         let mut all = std::mem::take(&mut self.held);
         all.extend(lines);
+        if let Some(text) = incoming::own_words(&all) {
+            self.launched.run.may_mention(text);
+        }
         let message = self.launched.first_message(incoming::message(&all));
         self.turn(message, &all, false).await
     }

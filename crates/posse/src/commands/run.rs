@@ -46,6 +46,8 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
         return talk::run(args, world, terminal);
     }
     let prompt = if args.init_only { String::new() } else { prompt(&args, world)? };
+    // What comes through a pipe beside a task is not what somebody typed.
+    let typed = args.prompt.clone().unwrap_or_else(|| prompt.clone());
     let format = args.output_format;
     let show = Show {
         verbose: args.verbose,
@@ -97,6 +99,7 @@ pub(super) fn run(args: RunArgs, world: &World, terminal: &mut Terminal) -> Comm
             }
             attending.spawn(asked.attend(asks));
         }
+        launched.run.may_mention(typed);
         match format {
             OutputFormat::Text => as_text(launched, prompt, show, terminal).await,
             OutputFormat::Json => json::run(launched, prompt, false, show, terminal).await,

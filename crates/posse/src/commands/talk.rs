@@ -99,6 +99,8 @@ struct Talk<'t> {
     asks: Asks,
     drawn: Transcript,
     debug: Option<Debug>,
+    /// Whether what is said next is what agents and hooks had to say, and not the person.
+    is_news: bool,
 }
 
 /// Whether the conversation goes on.
@@ -128,6 +130,7 @@ impl<'t> Talk<'t> {
             asks,
             drawn,
             debug,
+            is_news: false,
         })
     }
 
@@ -175,7 +178,13 @@ impl<'t> Talk<'t> {
         match command {
             Command::Nothing => {}
             Command::Say(text) => {
-                let message = self.launched.first_message(Message::user(&text));
+                let message = match std::mem::take(&mut self.is_news) {
+                    true => Message::user(text),
+                    false => {
+                        self.launched.run.may_mention(text.as_str());
+                        self.launched.first_message(Message::user(text))
+                    }
+                };
                 return Ok(self.turn(message).await?.1);
             }
             Command::Compact(text) => {
@@ -207,6 +216,7 @@ impl<'t> Talk<'t> {
     async fn skill(&mut self, text: &str, hint: &str) -> Result<Flow, Error> {
         match self.launched.run.typed(text) {
             Typed::Command(_) => {
+                self.launched.run.may_mention(text);
                 let (ended, flow) = self.turn(Message::user(text)).await?;
                 if let TurnOutcome::Blocked(why) = &ended.outcome {
                     self.console.say(&format!("{}\n", plain(why)))?;
@@ -278,6 +288,7 @@ impl<'t> Talk<'t> {
         let mut text = String::new();
         let mut warned = false;
         let never = CancellationToken::new();
+        self.is_news = false;
         self.console.say("\n")?;
         loop {
             let prompt = if text.is_empty() { "> " } else { ". " };
@@ -295,6 +306,7 @@ impl<'t> Talk<'t> {
                 // A hook in the background has found something out that cannot wait.
                 news = self.launched.woken(), if text.is_empty() => {
                     self.console.say("\n")?;
+                    self.is_news = true;
                     return Ok(Some(news));
                 }
                 // So have agents in the background, when they end or have to ask.
@@ -302,6 +314,7 @@ impl<'t> Talk<'t> {
                     let Some(news) = news else { continue };
                     self.console.say("\n")?;
                     self.show_events()?;
+                    self.is_news = true;
                     return Ok(Some(news));
                 }
                 Some(ask) = self.asks.next() => {

@@ -164,12 +164,12 @@ macro_rules! areas {
 areas! { python PYTHON:
     queries => [
         "a plain question", "prompts", "every prompt", "tools", "limits", "the provider",
-        "a model that fails", "thoughts", "who asks", "the surroundings", "a line that is too long",
-        "flags", "failures",
+        "a model that fails", "thoughts", "who asks", "the surroundings", "a line that is too long", "flags",
+        "failures", "a prompt that is the same for everybody",
     ];
     settings => [
-        "sources", "sources of the user", "settings", "a style of answers", "skills", "commands",
-        "plugins", "more folders", "modes", "nobody to ask", "confined",
+        "sources", "sources of the user", "settings", "a style of answers", "skills", "commands", "plugins",
+        "more folders", "modes", "nobody to ask", "confined", "a style in the greeting",
     ];
     sessions => [
         "resume", "fork", "named", "listed", "cut", "refused", "by title", "named forks", "looked up",
@@ -198,9 +198,10 @@ areas! { python PYTHON:
         "how full it is", "stopping a task", "leaving early",
     ];
     servers => [
-        "tools of the program", "a tool that decides", "servers of others", "servers over http",
-        "only these", "servers that fail", "results of all kinds", "several tools at once",
-        "what is forbidden", "interrupting a tool",
+        "tools of the program", "a tool that decides", "servers of others", "servers over http", "only these",
+        "servers that fail", "results of all kinds", "several tools at once", "what is forbidden",
+        "interrupting a tool", "how servers are configured", "switched off and on",
+        "others are not even named",
     ];
     agents => [
         "in the foreground", "in the background", "their transcripts", "what they are", "what they know",
@@ -215,7 +216,7 @@ areas! { python PYTHON:
     journeys => [
         "a clean run is silent", "errors reach the program", "a hook for a later turn",
         "one result with a hook", "a request from the future", "changed on the way", "a file outside",
-        "traced", "breaking off",
+        "traced", "breaking off", "reasons are shown on demand", "files in a prompt",
     ];
 }
 
@@ -223,10 +224,13 @@ areas! { typescript TYPESCRIPT:
     queries => [
         "a plain question", "prompts", "tools", "limits", "the provider", "every prompt",
         "a model that fails", "thoughts", "who asks", "the surroundings", "more folders", "flags",
-        "another way to start it", "called off", "failures",
+        "another way to start it", "called off", "failures", "a prompt that is the same for everybody",
+        "reasons",
     ];
     settings => [
         "sources", "settings", "skills", "plugins", "modes", "nobody to ask", "confined", "not kept",
+        "settings of whoever is in charge", "settings of another checkout", "other names for tools",
+        "how to plan", "a title from the start", "plugins in the greeting",
     ];
     sessions => [
         "resumed", "named", "cut", "looked up", "changed from outside", "of agents", "stored",
@@ -243,14 +247,16 @@ areas! { typescript TYPESCRIPT:
         "files change", "settings change", "failing", "put off", "for commands, told on demand",
     ];
     control => [
-        "supported", "turns", "mode", "model", "interrupt", "asked in vain", "rewound",
-        "what it begins with", "greeted again", "more to say", "without an answer",
-        "interrupts and what waits", "how full it is", "sent to the background", "stopped one by one",
-        "started ahead", "closed",
+        "supported", "turns", "mode", "model", "interrupt", "asked in vain", "rewound", "what it begins with",
+        "greeted again", "more to say", "without an answer", "interrupts and what waits", "how full it is",
+        "sent to the background", "stopped one by one", "started ahead", "closed", "thoughts on the way",
+        "settings on the way", "files read for the program", "taken for read", "what was spent",
+        "a model during a turn", "settings written down", "read again",
     ];
     servers => [
         "tools of the program", "servers of others", "only these", "their state", "tools that fail",
-        "what is forbidden", "interrupting a tool",
+        "what is forbidden", "interrupting a tool", "others while it runs", "switched off and on",
+        "pages of servers", "who is asked for a server",
     ];
     agents => [
         "in the foreground", "what they are", "what they say", "in the background", "for everything",
@@ -259,6 +265,6 @@ areas! { typescript TYPESCRIPT:
     shapes => [
         "partial", "structured", "sessions", "every message has its name", "ends", "thoughts in pieces",
         "what does not fit", "as it is written", "shown again", "a new conversation", "summaries", "tasks",
-        "tries and denials", "states",
+        "tries and denials", "states", "files in a prompt",
     ];
 }

@@ -36,6 +36,19 @@ pub(super) fn message(pieces: &[Piece]) -> Option<Message> {
     (!blocks.is_empty()).then_some(Message { role: Role::User, blocks })
 }
 
+/// What the person typed, without what came with it: only that may mention files.
+pub(super) fn typed(pieces: &[Piece]) -> String {
+    let texts = pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(said) => Some(said.as_str()),
+        Piece::Link { .. }
+        | Piece::TextResource { .. }
+        | Piece::Audio { .. }
+        | Piece::Image { .. }
+        | Piece::BlobResource { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
 fn media(media_type: &str, data: &str, text: &mut String, blocks: &mut Vec<Block>) {
     if PICTURES.contains(&media_type) || media_type == "application/pdf" {
         flush(text, blocks);

@@ -136,6 +136,7 @@ impl Session {
         {
             self.side.tell(Update::Title(title));
         }
+        self.launched.run.may_mention(prompt::typed(&pieces));
         let message = self.launched.first_message(message);
         let answer = match self.turn(message, Some(withdrawn)).await {
             Ok(ended) => self.close_turn(&ended),

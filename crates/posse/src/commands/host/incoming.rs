@@ -163,5 +163,15 @@ pub(super) fn message(lines: &[UserLine]) -> Message {
     Message { role: Role::User, blocks }
 }
 
+/// What may mention files: texts that are to be understood as if a person had typed them.
+pub(super) fn own_words(lines: &[UserLine]) -> Option<String> {
+    let texts = lines.iter().flat_map(|line| line.blocks.iter()).filter_map(|block| match block {
+        Block::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let is_verbatim = lines.iter().any(|line| line.is_verbatim);
+    (!is_verbatim).then(|| texts.collect::<Vec<_>>().join("\n"))
+}
+
 #[cfg(test)]
 mod tests;

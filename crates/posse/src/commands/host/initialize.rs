@@ -184,7 +184,7 @@ pub(super) fn agent(agent: &AgentFact) -> Value {
     value
 }
 
-/// The ways answers can be written.
+/// The ways answers can be written. Settings may name another, and hosts are told of that; it changes nothing here.
 pub(super) const OUTPUT_STYLES: [&str; 1] = ["default"];
 
 /// What the host is told.
@@ -197,7 +197,7 @@ pub(super) fn reply(facts: &Facts, reins: &Reins, greeting: Greeting) -> Value {
         "agents": facts.agent_list.iter().map(agent).collect::<Vec<_>>(),
         "models": models(reins),
         "account": account,
-        "output_style": "default",
+        "output_style": reins.output_style(),
         "available_output_styles": OUTPUT_STYLES,
         "claude_code_version": VERSION,
         "pid": std::process::id(),

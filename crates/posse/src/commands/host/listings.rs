@@ -175,8 +175,9 @@ pub(super) fn command(command: &CommandFact) -> Value {
 
 impl Side {
     /// Takes over what can be typed.
-    fn take_commands(&mut self, commands: &[CommandFact]) {
+    fn take_commands(&mut self, commands: &[CommandFact], reins: &Reins) {
         let mut facts = self.lines.facts().clone();
+        facts.skills = reins.skill_names();
         facts.slash_commands = commands.iter().map(|command| command.name.clone()).collect();
         facts.command_list = commands.to_vec();
         self.lines.retell(facts);
@@ -185,7 +186,7 @@ impl Side {
     /// Looks at skills again.
     pub(super) fn reload_skills(&mut self, reins: &Reins) -> Handled {
         let commands = reins.reload_skills();
-        self.take_commands(&commands);
+        self.take_commands(&commands, reins);
         done(json!({ "skills": commands.iter().map(command).collect::<Vec<_>>() }))
     }
 
@@ -215,7 +216,7 @@ impl Side {
             self.wire.say(self.lines.note(&note));
         }
         let commands = reins.commands();
-        self.take_commands(&commands);
+        self.take_commands(&commands, reins);
         let mut facts = self.lines.facts().clone();
         facts.plugins.clone_from(&plugins);
         facts.plugin_faults.clone_from(&faults);

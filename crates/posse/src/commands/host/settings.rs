@@ -45,9 +45,31 @@ fn leftovers(settings: &Map<String, Value>) -> Vec<String> {
     .collect()
 }
 
+/// What a host may write down, by file. These files hold rules and hooks, too, so each key is a decision.
+const WRITABLE: [(&str, &str); 2] = [("localSettings", "outputStyle"), ("userSettings", "effortLevel")];
+
+/// Why settings cannot be written down, if they cannot.
+fn may_write(source: &str, settings: &Map<String, Value>) -> Result<(), String> {
+    let Some((_, allowed)) = WRITABLE.iter().find(|(file, _)| *file == source) else {
+        return Err(format!("settings of {source:?} cannot be written"));
+    };
+    for (key, value) in settings {
+        if key != allowed {
+            return Err(format!("update_settings writes only `{allowed}` to {source}, not `{key}`"));
+        }
+        let Some(value) = value.as_str() else {
+            return Err(format!("update_settings writes `{key}` only as a text"));
+        };
+        let is_level = EffortLevel::ALL.iter().any(|level| level.name() == value) && value != "max";
+        if key == "effortLevel" && !is_level {
+            return Err(format!("{value:?} is no effort that is written down"));
+        }
+    }
+    Ok(())
+}
+
 /// How a session began, for what is set back.
 struct First {
-    model: Box<str>,
     thinking: Thinking,
     effort: Option<Effort>,
 }
@@ -123,28 +145,24 @@ impl Side {
     }
 
     /// Writes settings to a file, unless hooks object, and lets them count.
-    pub(super) fn update_settings(&mut self, request: &Request, reins: &Reins) -> Handled {
+    pub(super) fn update_settings(&self, request: &Request, reins: &Reins) -> Handled {
         let source = request.text("source").unwrap_or_default().to_owned();
         let Some(settings) = request.body.get("settings").and_then(Value::as_object).cloned() else {
             return refused("update_settings needs `settings`, an object");
         };
-        let (first, reins) = (self.first(), reins.clone());
+        if let Err(why) = may_write(&source, &settings) {
+            return refused(why);
+        }
+        let reins = reins.clone();
         Handled::Later(Box::pin(async move {
             let resettled = reins.write_settings(&source, &settings).await?;
-            let notes = resettled.notes.into_iter().chain(leftovers(&settings));
-            notes.for_each(|note| reins.note(note));
-            adjust(&settings, &first, &reins);
-            if let Some(model) = model_of(&settings) {
-                let name = model.unwrap_or_else(|| first.model.to_string());
-                let (_, notes) = reins.switch_model(&name).await?;
-                notes.into_iter().for_each(|note| reins.note(note));
-            }
+            resettled.notes.into_iter().for_each(|note| reins.note(note));
             Ok(None)
         }))
     }
 
     fn first(&self) -> First {
-        First { model: self.first_model.clone(), thinking: self.first_thinking, effort: self.first_effort }
+        First { thinking: self.first_thinking, effort: self.first_effort }
     }
 
     /// What holds, who says so, and what came of it.

@@ -156,10 +156,22 @@ pub(super) struct Parts {
     pub(super) log: Option<Log>,
 }
 
-/// A file in which everything that happens is written down.
+/// Where everything that happens is written down, with the mark that hosts look for.
 pub(super) struct Log {
     pub(super) debug: Debug,
-    pub(super) file: std::fs::File,
+    pub(super) places: Places,
+}
+
+/// A file, standard error, or both.
+pub(super) type Places = Vec<Box<dyn Write>>;
+
+impl Log {
+    fn write(&mut self, line: &str) {
+        for place in &mut self.places {
+            // What cannot be written down happens all the same.
+            let _ = place.write_all(format!("[DEBUG] {line}").as_bytes());
+        }
+    }
 }
 
 impl Side {
@@ -375,6 +387,7 @@ impl Side {
         let mut line = self.lines.init();
         line["permissionMode"] = json!(reins.mode.current().name());
         line["cwd"] = json!(reins.cwd().display().to_string());
+        line["output_style"] = json!(reins.output_style());
         line["capabilities"] = json!(super::initialize::CAPABILITIES);
         if let Some(servers) = &reins.servers {
             line["mcp_servers"] = servers::listed(servers);
@@ -392,8 +405,7 @@ impl Side {
     fn log(&mut self, text: impl FnOnce() -> String) {
         if let Some(log) = &mut self.log {
             let line = log.debug.line(&text());
-            // What cannot be written down happens all the same.
-            let _ = log.file.write_all(line.as_bytes());
+            log.write(&line);
         }
     }
 
@@ -404,7 +416,7 @@ impl Side {
         if let Some(log) = &mut self.log
             && let Some(line) = log.debug.event(event)
         {
-            let _ = log.file.write_all(line.as_bytes());
+            log.write(&line);
         }
         if event.from.is_none() {
             self.note_main(event);

@@ -169,44 +169,49 @@ fn hooks_and_modes_of_flag_settings_count_at_once() {
 }
 
 #[test]
-fn settings_files_are_written_and_the_administrators_are_not() {
+fn of_settings_files_a_host_writes_only_what_is_no_power() {
     let model = obedient();
     let env = world(&model);
-    env.write(
-        "project/.claude/settings.local.json",
-        r#"{"spinnerTipsEnabled": false, "permissions": {"ask": ["WebFetch"]}}"#,
-    );
+    let before = json!({"spinnerTipsEnabled": false, "permissions": {"ask": ["WebFetch"]}});
+    env.write("project/.claude/settings.local.json", before.to_string());
     let mut talk = Talk::start(&env, &[]);
     talk.greet(json!({}));
-    let settings = json!({"permissions": {"deny": ["Bash"]}, "outputStyle": "x", "spinnerTipsEnabled": null});
-    talk.ask(json!({"subtype": "update_settings", "source": "localSettings", "settings": settings}));
-    let written = json(&env.read("project/.claude/settings.local.json"));
-    assert_eq!(written, json!({"permissions": {"ask": ["WebFetch"], "deny": ["Bash"]}, "outputStyle": "x"}));
-    let rules = talk.ask(json!({"subtype": "list_permission_rules"}));
-    assert!(pluck(&rules["state"]["rules"], "/rule").contains("Bash"), "{rules}");
-    assert_eq!(rules["state"]["rules"][0]["editability"], "persistent");
-    talk.ask(json!({"subtype": "update_settings", "source": "userSettings", "settings": {"model": "opus"}}));
-    assert_eq!(json(&env.read("home/.claude/settings.json")), json!({"model": "opus"}));
-    // What could not be read again is not written, and what a person wrote with care is not written over.
-    let bad = json!({"permissions": {"deny": 7}});
-    talk.ask_in_vain(json!({"subtype": "update_settings", "source": "userSettings", "settings": bad}));
-    assert_eq!(json(&env.read("home/.claude/settings.json")), json!({"model": "opus"}));
-    env.write("project/.claude/settings.json", "{ /* why */ }");
-    let why = talk.ask_in_vain(
-        json!({"subtype": "update_settings", "source": "projectSettings", "settings": {"model": "opus"}}),
-    );
-    assert!(why.contains("not plain JSON"), "{why}");
-    assert_eq!(env.read("project/.claude/settings.json"), "{ /* why */ }");
-    for source in ["policySettings", "flagSettings", "elsewhere"] {
-        talk.ask_in_vain(json!({"subtype": "update_settings", "source": source, "settings": {"model": "x"}}));
+    let update = |source: &str, settings: Value| json!({"subtype": "update_settings", "source": source, "settings": settings});
+    talk.ask(update("localSettings", json!({"outputStyle": "x"})));
+    let mut written = before.clone();
+    written["outputStyle"] = json!("x");
+    assert_eq!(json(&env.read("project/.claude/settings.local.json")), written);
+    // It counts from the next turn on.
+    talk.user("hi");
+    assert_eq!(talk.until(|line| line["subtype"] == "init")["output_style"], "x");
+    talk.result();
+    talk.ask(update("userSettings", json!({"effortLevel": "low"})));
+    assert_eq!(json(&env.read("home/.claude/settings.json")), json!({"effortLevel": "low"}));
+    for (source, settings) in [
+        ("localSettings", json!({"permissions": {"allow": ["Bash"]}})),
+        ("localSettings", json!({"outputStyle": "y", "hooks": {}})),
+        ("localSettings", json!({"outputStyle": null})),
+        ("localSettings", json!({"effortLevel": "low"})),
+        ("userSettings", json!({"effortLevel": "max"})),
+        ("userSettings", json!({"effortLevel": "huge"})),
+        ("userSettings", json!({"model": "opus"})),
+        ("projectSettings", json!({"outputStyle": "y"})),
+        ("policySettings", json!({"outputStyle": "y"})),
+        ("elsewhere", json!({})),
+    ] {
+        talk.ask_in_vain(update(source, settings));
     }
+    assert_eq!(json(&env.read("project/.claude/settings.local.json")), written);
+    // What a person wrote with care is not written over.
+    env.write("project/.claude/settings.local.json", "{ /* why */ }");
+    let why = talk.ask_in_vain(update("localSettings", json!({"outputStyle": "z"})));
+    assert!(why.contains("not plain JSON"), "{why}");
+    assert_eq!(env.read("project/.claude/settings.local.json"), "{ /* why */ }");
     let (code, ..) = talk.finish();
     assert_eq!(code, Some(0));
     let mut talk = Talk::start(&env, &["--setting-sources", "user"]);
     talk.greet(json!({}));
-    let why = talk.ask_in_vain(
-        json!({"subtype": "update_settings", "source": "localSettings", "settings": {"model": "x"}}),
-    );
+    let why = talk.ask_in_vain(update("localSettings", json!({"outputStyle": "z"})));
     assert!(why.contains("--setting-sources"), "{why}");
 }
 
@@ -681,4 +686,44 @@ fn what_is_said_meanwhile_is_not_lost() {
     let (code, lines, _) = talk.finish();
     assert_eq!(code, Some(0));
     assert!(lines.iter().any(|line| line["type"] == "result"));
+}
+
+#[test]
+fn files_that_a_prompt_mentions_are_read_as_far_as_rules_go() {
+    let model = obedient();
+    let env = world(&model);
+    let rules = json!({"permissions": {"deny": ["Read(secret/**)"]}});
+    env.write("project/.claude/settings.json", rules.to_string());
+    env.write("project/notes.txt", "one\ntwo\nthree\n");
+    env.write("project/secret/key.txt", "hidden\n");
+    env.write("project/secret/other.txt", "hidden\n");
+    env.write("project/folder/a.txt", "");
+    let echo = |prompt: &str| format!("{prompt} {}", orders(json!([{"echo": "/messages"}])));
+    let mut talk = Talk::start(&env, &["--permission-mode", "acceptEdits"]);
+    talk.greet(json!({}));
+    let mut said = |prompt: &str| {
+        talk.user(prompt);
+        talk.result()["result"].as_str().unwrap_or_default().to_owned()
+    };
+    let heard = said(&echo("See @notes.txt#L2-3, @secret/key.txt, @folder, @gone.txt, me@notes.txt."));
+    assert!(heard.contains("2\\ttwo\\n     3\\tthree") && !heard.contains("1\\tone"), "{heard}");
+    assert!(heard.contains("the folder folder. It holds:\\na.txt"), "{heard}");
+    assert!(!heard.contains("hidden") && !heard.contains("mentions gone.txt"), "{heard}");
+    assert!(!said(&echo("And @secret")).contains("other.txt"));
+    // What was read so can be changed.
+    let edit = json!({"file_path": env.path("project/notes.txt"), "old_string": "two", "new_string": "2"});
+    said(&orders(json!([{"tool": "Edit", "input": edit}])));
+    assert_eq!(env.read("project/notes.txt"), "one\n2\nthree\n");
+    // What a tool says mentions nothing.
+    env.write("project/says.txt", "See @folder/a.txt\n");
+    said(&orders(json!([{"tool": "Read", "input": {"file_path": env.path("project/says.txt")}}])));
+    assert!(!said(&echo("go on")).contains("mentions folder/a.txt"));
+    let (_, seen, _) = talk.finish();
+    let session = seen.last().and_then(|line| line["session_id"].as_str()).unwrap_or_default().to_owned();
+    // Another run that goes on has them, too.
+    let mut talk = Talk::start(&env, &["--resume", &session]);
+    talk.greet(json!({}));
+    talk.user(&echo("again"));
+    let heard = talk.result()["result"].as_str().unwrap_or_default().to_owned();
+    assert!(heard.contains("2\\ttwo\\n     3\\tthree"), "{heard}");
 }

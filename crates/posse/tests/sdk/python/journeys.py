@@ -172,5 +172,7 @@ main(
     a_file_outside,
     traced,
     breaking_off,
-    later=[reasons_are_shown_on_demand, put_off_and_taken_up, files_in_a_prompt],
+    reasons_are_shown_on_demand,
+    files_in_a_prompt,
+    later=[put_off_and_taken_up],
 )

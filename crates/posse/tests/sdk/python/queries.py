@@ -195,5 +195,5 @@ main(
     a_line_that_is_too_long,
     flags,
     failures,
-    later=[a_prompt_that_is_the_same_for_everybody],
+    a_prompt_that_is_the_same_for_everybody,
 )

@@ -259,5 +259,7 @@ main(
     several_tools_at_once,
     what_is_forbidden,
     interrupting_a_tool,
-    later=[how_servers_are_configured, switched_off_and_on, others_are_not_even_named],
+    how_servers_are_configured,
+    switched_off_and_on,
+    others_are_not_even_named,
 )

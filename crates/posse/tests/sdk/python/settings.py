@@ -190,5 +190,5 @@ main(
     modes,
     nobody_to_ask,
     confined,
-    later=[a_style_in_the_greeting],
+    a_style_in_the_greeting,
 )

@@ -233,7 +233,6 @@ await main({
     const pid = read("pid").trim();
     while (exists(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 10));
   },
-}, {
   async "thoughts on the way"() {
     await conversation({}, async (query, turn) => {
       await query.setMaxThinkingTokens(3000, "omitted");
@@ -254,14 +253,6 @@ await main({
       assert.equal(result(await turn(give({ echo: "/output_config/effort" }))).result, '"low"');
     });
   },
-  async "settings written down"() {
-    await conversation({}, async (query, turn) => {
-      await turn("hi");
-      await query.updateSettings("localSettings", { outputStyle: "default" });
-      assert.equal(JSON.parse(read(".claude/settings.local.json")).outputStyle, "default");
-      await assert.rejects(query.updateSettings("localSettings", { permissions: { allow: ["Bash"] } }));
-    });
-  },
   async "files read for the program"() {
     put("shown.txt", "shown");
     await conversation({}, async (query, turn) => {
@@ -273,17 +264,6 @@ await main({
       const coded = await query.readFile("shown.txt", { encoding: "base64" });
       assert.equal(Buffer.from(coded.contents, "base64").toString(), "shown");
       assert.equal(await query.readFile("nowhere.txt"), null);
-    });
-  },
-  async "read again"() {
-    await conversation({}, async (query, turn) => {
-      await turn("hi");
-      put(".claude/skills/bake/SKILL.md", "---\nname: bake\ndescription: How to bake.\n---\nBake.\n");
-      assert.ok((await query.reloadSkills()).skills.some((one) => one.name === "bake"));
-      assert.ok((await query.reloadOutputStyles()).available_output_styles.includes("default"));
-      const plugins = await query.reloadPlugins();
-      assert.deepEqual([plugins.plugins, plugins.error_count], [[], 0]);
-      assert.ok(init(await turn("hi")).skills.includes("bake"));
     });
   },
   async "taken for read"() {
@@ -311,6 +291,25 @@ await main({
       await switching;
       const models = messages.filter((one) => one.type === "assistant").map((one) => one.message.model);
       assert.ok(models.length > 1, models);
+    });
+  },
+  async "settings written down"() {
+    await conversation({}, async (query, turn) => {
+      await turn("hi");
+      await query.updateSettings("localSettings", { outputStyle: "default" });
+      assert.equal(JSON.parse(read(".claude/settings.local.json")).outputStyle, "default");
+      await assert.rejects(query.updateSettings("localSettings", { permissions: { allow: ["Bash"] } }));
+    });
+  },
+  async "read again"() {
+    await conversation({}, async (query, turn) => {
+      await turn("hi");
+      put(".claude/skills/bake/SKILL.md", "---\nname: bake\ndescription: How to bake.\n---\nBake.\n");
+      assert.ok((await query.reloadSkills()).skills.some((one) => one.name === "bake"));
+      assert.ok((await query.reloadOutputStyles()).available_output_styles.includes("default"));
+      const plugins = await query.reloadPlugins();
+      assert.deepEqual([plugins.plugins, plugins.error_count], [[], 0]);
+      assert.ok(init(await turn("hi")).skills.includes("bake"));
     });
   },
 });

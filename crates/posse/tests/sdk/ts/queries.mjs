@@ -164,7 +164,11 @@ await main({
     const end = result(messages);
     assert.deepEqual([end.subtype, end.is_error, end.api_error_status], ["success", true, 401]);
   },
-}, {
+  async "a prompt that is the same for everybody"() {
+    const systemPrompt = { type: "preset", preset: "claude_code", excludeDynamicSections: true };
+    assert.ok(!(await whole("/system", { systemPrompt })).includes(process.cwd()));
+    assert.ok((await whole("/messages", { systemPrompt })).includes(process.cwd()));
+  },
   async reasons() {
     const lines = [];
     const stderr = (text) => lines.push(text);
@@ -175,10 +179,5 @@ await main({
     await ask("hi", { debugFile: "debug.txt", stderr });
     assert.deepEqual(lines, []);
     assert.match(read("debug.txt"), /request/);
-  },
-  async "a prompt that is the same for everybody"() {
-    const systemPrompt = { type: "preset", preset: "claude_code", excludeDynamicSections: true };
-    assert.ok(!(await whole("/system", { systemPrompt })).includes(process.cwd()));
-    assert.ok((await whole("/messages", { systemPrompt })).includes(process.cwd()));
   },
 });

@@ -95,7 +95,6 @@ await main({
       assert.equal(result(await turn("on")).result, "You said: on");
     });
   },
-}, {
   async "others while it runs"() {
     const add = sdk.tool("add", "Adds", {}, async () => ({ content: [{ type: "text", text: "added" }] }));
     await conversation({ allowedTools: ["mcp__out__greet", "mcp__sums__add"] }, async (query, turn) => {

@@ -90,7 +90,6 @@ await main({
     assert.ok(!listed.some((one) => one.sessionId === session_id));
     assert.match(await refusal({ resume: session_id }), /No conversation found/);
   },
-}, {
   async "settings of whoever is in charge"() {
     const managedSettings = { permissions: { deny: ["Write"] } };
     await ask(give(WRITE("managed.txt")), { managedSettings, allowedTools: ["Write"] });

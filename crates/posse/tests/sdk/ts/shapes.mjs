@@ -122,12 +122,12 @@ await main({
     assert.deepEqual(states(await ask("hi", { env: told })), ["running", "idle"]);
     assert.deepEqual(states(await ask("hi")), []);
   },
-}, {
   async "files in a prompt"() {
     const file = put("mentioned.txt", "The marker is MARKER-17.");
     assert.match(await whole("/messages", {}, `See @${file} `), /MARKER-17/);
     assert.doesNotMatch(await whole("/messages", { verbatimPrompts: true }, `See @${file} `), /MARKER-17/);
   },
+}, {
   async "what could be asked next"() {
     const said = line();
     const query = sdk.query({ prompt: said.prompts, options: options({ promptSuggestions: true }) });
