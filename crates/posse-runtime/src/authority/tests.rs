@@ -171,7 +171,8 @@ async fn a_person_can_change_the_input_or_end_the_turn() {
         async { (judge(&guard, &touch, temp.path()).await, judge(&guard, &touch, temp.path()).await) };
     let ((first, second), ()) = tokio::join!(calls, person);
     assert_eq!(first.verdict, Verdict::Allow { alone: true, input: Some(json!({ "command": "touch b" })) });
-    assert_eq!(second.verdict, Verdict::Deny("not now".into()));
+    let Verdict::Deny(why) = second.verdict else { panic!("it was denied") };
+    assert!(why.message.contains("has stopped you here"), "{}", why.message);
     assert!(second.stop.is_some());
 }
 

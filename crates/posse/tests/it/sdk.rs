@@ -217,6 +217,7 @@ areas! { python PYTHON:
         "a clean run is silent", "errors reach the program", "a hook for a later turn",
         "one result with a hook", "a request from the future", "changed on the way", "a file outside",
         "traced", "breaking off", "reasons are shown on demand", "files in a prompt",
+        "put off and taken up",
     ];
 }
 

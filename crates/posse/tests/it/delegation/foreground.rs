@@ -164,7 +164,10 @@ fn it_leaves_a_transcript_and_a_record() {
     assert_eq!(names, [format!("agent-{id}.jsonl"), format!("agent-{id}.meta.json")]);
     let entries: Vec<Value> = files[0].1.lines().map(json).collect();
     let kinds: Vec<&str> = entries.iter().filter_map(|entry| entry["type"].as_str()).collect();
-    assert_eq!(kinds, ["user", "assistant", "user", "assistant"], "{}", files[0].1);
+    // What stands before the task is written apart from it.
+    assert_eq!(kinds, ["user", "user", "assistant", "user", "assistant"], "{}", files[0].1);
+    let beside: Vec<bool> = entries.iter().map(|entry| entry["isMeta"] == true).collect();
+    assert_eq!(beside, [true, false, false, false, false]);
     for (before, entry) in
         std::iter::once(&Value::Null).chain(entries.iter().map(|entry| &entry["uuid"])).zip(&entries)
     {

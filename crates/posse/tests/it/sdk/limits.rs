@@ -142,7 +142,7 @@ fn of_two_models_the_one_chosen_last_answers() {
     let mut talk = Talk::start(&env, &[]);
     talk.greet(json!({}));
     let settings = json!({"model": "claude-x-1"});
-    talk.ask(json!({"subtype": "update_settings", "source": "userSettings", "settings": settings}));
+    talk.ask(json!({"subtype": "apply_flag_settings", "settings": settings}));
     talk.ask(json!({"subtype": "set_model", "model": "claude-x-2"}));
     assert_eq!(talk.says(&orders(json!([{"echo": "/model"}]))), "\"claude-x-2\"");
 }
