@@ -255,6 +255,11 @@ pub async fn news(run: &Run, cx: &ToolCx, stop: &CancellationToken) -> Option<St
 async fn gather(tasks: &Tasks, stop: &CancellationToken) {
     const PAUSE: Duration = Duration::from_millis(25);
     const LONGEST: Duration = Duration::from_millis(250);
+    // The more are at work, the more has been said that every turn reads again.
+    const FOR_EACH: Duration = Duration::from_millis(5);
+    const MOST: Duration = Duration::from_secs(3);
+    let at_work = u32::try_from(tasks.count_running(TaskKind::Agent)).unwrap_or(u32::MAX);
+    let longest = LONGEST.max(FOR_EACH.saturating_mul(at_work)).min(MOST);
     let all = async {
         while tasks.is_running(TaskKind::Agent) {
             let ended = tasks.count_ended();
@@ -265,7 +270,7 @@ async fn gather(tasks: &Tasks, stop: &CancellationToken) {
     };
     tokio::select! {
         () = all => {}
-        () = tokio::time::sleep(LONGEST) => {}
+        () = tokio::time::sleep(longest) => {}
         () = stop.cancelled() => {}
     }
 }

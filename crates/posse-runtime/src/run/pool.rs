@@ -216,8 +216,13 @@ impl ToolPool {
         if !always && kit.version == version {
             return;
         }
-        let fixed = kit.fixed;
-        let tools: Vec<Arc<dyn AnyTool>> = kit.tools[..fixed].iter().cloned().chain(more.tools()).collect();
+        let (fixed, others) = (kit.fixed, more.tools());
+        if others.is_empty() && kit.tools.len() == fixed {
+            // Nothing came and nothing went: what is told of the others stays shared with all who have them.
+            kit.version = version;
+            return;
+        }
+        let tools: Vec<Arc<dyn AnyTool>> = kit.tools[..fixed].iter().cloned().chain(others).collect();
         let loaded = kit.deferred.as_ref().map(Deferred::loaded).unwrap_or_default();
         *kit = self.way.arrange(tools, fixed);
         kit.version = version;

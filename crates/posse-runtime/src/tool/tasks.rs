@@ -166,6 +166,12 @@ struct Entry {
 }
 
 impl Entry {
+    fn goes_on(&self, kind: TaskKind) -> bool {
+        self.task.kind == kind && !self.seen && !self.state.borrow().is_over()
+    }
+}
+
+impl Entry {
     fn task(&self) -> Task {
         let report = self.said().report.clone();
         Task { state: *self.state.borrow(), report, ..self.task.clone() }
@@ -240,11 +246,12 @@ impl Tasks {
 
     /// Whether something of a kind goes on that nobody waits for.
     pub fn is_running(&self, kind: TaskKind) -> bool {
-        let inner = self.lock();
-        inner
-            .entries
-            .iter()
-            .any(|entry| entry.task.kind == kind && !entry.seen && !entry.state.borrow().is_over())
+        self.lock().entries.iter().any(|entry| entry.goes_on(kind))
+    }
+
+    /// How many of a kind go on that nobody waits for.
+    pub fn count_running(&self, kind: TaskKind) -> usize {
+        self.lock().entries.iter().filter(|entry| entry.goes_on(kind)).count()
     }
 
     /// How many have ended so far.

@@ -50,12 +50,21 @@ pub(super) fn typed(pieces: &[Piece]) -> String {
 }
 
 fn media(media_type: &str, data: &str, text: &mut String, blocks: &mut Vec<Block>) {
-    if PICTURES.contains(&media_type) || media_type == "application/pdf" {
+    if !is_base64(data) {
+        text.push_str(&format!(" [The user attached something of the type {media_type}, which is damaged.]"));
+    } else if PICTURES.contains(&media_type) || media_type == "application/pdf" {
         flush(text, blocks);
         blocks.push(Block::Media(Media { media_type: media_type.into(), data: data.to_owned() }));
     } else {
         text.push_str(&unseen(media_type));
     }
+}
+
+/// Whether data can be what it says it is. A provider would refuse every later request of the conversation otherwise.
+fn is_base64(data: &str) -> bool {
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    !digits.is_empty() && digits.bytes().all(is_digit) && data.len().is_multiple_of(4)
 }
 
 fn unseen(media_type: &str) -> String {
