@@ -257,7 +257,7 @@ areas! { typescript TYPESCRIPT:
     servers => [
         "tools of the program", "servers of others", "only these", "their state", "tools that fail",
         "what is forbidden", "interrupting a tool", "others while it runs", "switched off and on",
-        "pages of servers", "who is asked for a server",
+        "pages of servers", "questions of servers", "how far a tool is", "who is asked for a server",
     ];
     agents => [
         "in the foreground", "what they are", "what they say", "in the background", "for everything",

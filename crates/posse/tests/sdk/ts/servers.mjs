@@ -8,6 +8,7 @@ import {
 } from "./common.mjs";
 
 const stdio = (...args) => ({ type: "stdio", command: "python3", args: [SERVER, ...args] });
+const shell = { command: "sh", args: [new URL("../../it/sdk/server.sh", import.meta.url).pathname, "s"] };
 const GREET = give({ tool: "mcp__out__greet", input: { name: "you" } });
 const allowedTools = ["mcp__out__greet"];
 const names = (messages) => init(messages).mcp_servers.map((one) => one.name);
@@ -126,6 +127,31 @@ await main({
       const { contents } = await query.readMcpResource("out", "ui://page");
       assert.deepEqual([contents[0].uri, contents[0].text], ["ui://page", "<p>page</p>"]);
       await assert.rejects(query.readMcpResource("out", "file:///etc/passwd"));
+    });
+  },
+  async "questions of servers"() {
+    const asked = [];
+    const onElicitation = async (question) => {
+      asked.push([question.serverName, question.message]);
+      return { action: "accept", content: { name: "Ada" } };
+    };
+    const more = { mcpServers: { s: shell }, allowedTools: ["mcp__s__ask"] };
+    const order = give({ tool: "mcp__s__ask", input: {} });
+    assert.equal(result(await ask(order, { ...more, onElicitation })).result, "Result: hello Ada");
+    assert.deepEqual(asked, [["s", "Who?"]]);
+    assert.equal(result(await ask(order, more)).result, "Result: declined");
+  },
+  async "how far a tool is"() {
+    const more = { mcpServers: { s: shell }, allowedTools: ["mcp__s__hang"] };
+    await conversation(more, async (query, turn) => {
+      const seen = [];
+      const during = async (message) => {
+        if (message.type !== "tool_progress") return;
+        seen.push([message.tool_name, message.parent_tool_use_id]);
+        await query.interrupt();
+      };
+      const end = result(await turn(give({ tool: "mcp__s__hang", input: {} }), during));
+      assert.deepEqual([end.terminal_reason, seen], ["aborted_tools", [["mcp__s__hang", null]]]);
     });
   },
   async "who is asked for a server"() {
