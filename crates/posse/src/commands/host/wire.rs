@@ -54,6 +54,8 @@ struct Waiting {
 pub(super) enum Kind {
     /// A question to a person, which an interrupt takes back.
     Ask,
+    /// A hook, which hears of what happens also when it cannot answer any more.
+    Hook,
     /// Anything else.
     Other,
 }
@@ -203,6 +205,10 @@ impl Wire {
         {
             let mut waiting = self.waiting();
             if waiting.closed {
+                drop(waiting);
+                if kind == Kind::Hook {
+                    self.say(json!({ "type": "control_request", "request_id": id, "request": request }));
+                }
                 return Err(GONE.to_owned());
             }
             waiting.by_id.insert(id.clone(), (kind, reply));
@@ -270,7 +276,7 @@ impl Callbacks for Wire {
         let tool = tool_use_id.map_or_else(|| self.0.ids.uuid(), str::to_owned);
         let request =
             json!({ "subtype": "hook_callback", "callback_id": id, "input": input, "tool_use_id": tool });
-        Box::pin(self.request(Kind::Other, request))
+        Box::pin(self.request(Kind::Hook, request))
     }
 
     fn is_gone(&self) -> bool {

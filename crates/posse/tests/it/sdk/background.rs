@@ -300,3 +300,16 @@ fn half_a_character_harms_nobody() {
     talk.raw(r#"{"type":"user","message":{"role":"user","content":"cut \ud83d"}}"#);
     assert_eq!(talk.result()["result"], "You said: cut \u{fffd}");
 }
+
+#[test]
+fn hooks_hear_of_what_happens_also_when_they_cannot_answer_any_more() {
+    let model = obedient();
+    let env = world(&model);
+    let mut talk = Talk::start(&env, &["--allowedTools", "Bash"]);
+    greet_with_a_hook(&mut talk);
+    talk.reply("init");
+    talk.user(&orders(json!([{"tool": "Bash", "input": {"command": "touch made"}}])));
+    let (code, lines, _) = talk.finish();
+    let asked = lines.iter().filter(|line| line["request"]["subtype"] == "hook_callback").count();
+    assert_eq!((code, asked, env.path("project/made").exists()), (Some(0), 1, false));
+}
