@@ -15,7 +15,9 @@ use posse_runtime::catalog::{CatalogOptions, SettingSources};
 pub use acp::AcpArgs;
 pub use host::{HostArgs, InputFormat, ThinkingArg};
 pub use plugin::{ConfigArg, MarketplaceCommand, PluginArgs, PluginCommand, ScopeArgs};
-pub use run::{AuthorityArgs, EffortArg, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs};
+pub use run::{
+    AuthorityArgs, EffortArg, ModelArgs, OutputFormat, PermissionPrompts, PromptArgs, RunArgs, SessionArgs,
+};
 pub use serve::ServeArgs;
 
 /// Run AI agents that are defined as Markdown files.

@@ -8,6 +8,29 @@ use posse_core::permission::Mode;
 
 use super::{HostArgs, SourceArgs};
 
+/// Who works, how hard, and how much at most.
+#[derive(Debug, Default, clap::Args)]
+pub struct ModelArgs {
+    /// The model: an alias (sonnet, opus, haiku), an id, openai:NAME, or rehearsal:FILE
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The model to turn to when that one is overloaded
+    #[arg(long, value_name = "MODEL")]
+    pub fallback_model: Option<String>,
+    /// Run as this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// How hard the model tries
+    #[arg(long, value_name = "LEVEL")]
+    pub effort: Option<EffortArg>,
+    /// End after this many requests to the model
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub max_turns: Option<u32>,
+    /// End when this many dollars are spent
+    #[arg(long, value_name = "USD", value_parser = parse_dollars, allow_negative_numbers = true)]
+    pub max_budget_usd: Option<f64>,
+}
+
 /// A task to run.
 #[derive(Debug, Default, clap::Args)]
 pub struct RunArgs {
@@ -40,24 +63,8 @@ pub struct RunArgs {
     /// Run the Setup hooks for maintenance first
     #[arg(long)]
     pub maintenance: bool,
-    /// The model: an alias (sonnet, opus, haiku), an id, openai:NAME, or rehearsal:FILE
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<String>,
-    /// The model to turn to when that one is overloaded
-    #[arg(long, value_name = "MODEL")]
-    pub fallback_model: Option<String>,
-    /// Run as this agent
-    #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
-    /// How hard the model tries
-    #[arg(long, value_name = "LEVEL")]
-    pub effort: Option<EffortArg>,
-    /// End after this many requests to the model
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
-    pub max_turns: Option<u32>,
-    /// End when this many dollars are spent
-    #[arg(long, value_name = "USD", value_parser = parse_dollars, allow_negative_numbers = true)]
-    pub max_budget_usd: Option<f64>,
+    #[command(flatten)]
+    pub model: ModelArgs,
     /// The answer must fit this JSON Schema
     #[arg(long, value_name = "SCHEMA", value_parser = parse_json)]
     pub json_schema: Option<serde_json::Value>,

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::answers::PromptTool;
 use super::signals::interruptible;
 use super::{host, load_failure, talk};
-use crate::args::{InputFormat, OutputFormat, PermissionPrompts, RunArgs, SessionArgs};
+use crate::args::{InputFormat, ModelArgs, OutputFormat, PermissionPrompts, RunArgs, SessionArgs};
 use crate::render::debug::Debug;
 use crate::render::stream::refused;
 use crate::render::transcript::Transcript;
@@ -228,12 +228,7 @@ pub(super) fn request(args: RunArgs, world: &World) -> Result<LaunchRequest, Fai
         init,
         init_only,
         maintenance,
-        model,
-        fallback_model,
-        agent,
-        effort,
-        max_turns,
-        max_budget_usd,
+        model: ModelArgs { model, fallback_model, agent, effort, max_turns, max_budget_usd },
         json_schema,
         record,
         prompting,
