@@ -43,6 +43,13 @@ impl Mailbox {
         }
     }
 
+    /// Waits for something that cannot wait: all that waits, as the model is told it.
+    pub async fn urgent(&self) -> String {
+        self.woken().await;
+        let texts: Vec<String> = self.take().into_iter().map(|mail| mail.text).collect();
+        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<HookMail>> {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

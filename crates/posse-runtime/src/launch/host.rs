@@ -208,9 +208,7 @@ impl Reins {
 
     /// Waits until a hook in the background has something to say that cannot wait: what to tell the model.
     pub async fn woken(&self) -> String {
-        self.mail.woken().await;
-        let texts: Vec<String> = self.mail.take().into_iter().map(|mail| mail.text).collect();
-        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
+        self.mail.urgent().await
     }
 
     /// Lets those who watch know of something.

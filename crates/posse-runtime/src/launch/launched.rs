@@ -124,9 +124,7 @@ impl Launched {
 
     /// Waits until a hook in the background has something to say that cannot wait: what to tell the model.
     pub async fn woken(&self) -> String {
-        self.hooks.mail().woken().await;
-        let texts: Vec<String> = self.hooks.mail().take().into_iter().map(|mail| mail.text).collect();
-        format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n"))
+        self.hooks.mail().urgent().await
     }
 
     /// Ends the session: hooks hear of it, and nothing it started is left. Says where its work is, if not here.
